@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The contract between the BPF programs and user space: map keys and values, the settings block,
+ * the event record. Addresses are always 16 bytes, IPv4 in v4-mapped form (::ffff:a.b.c.d), in
+ * network order. A change here raises NEJ_ABI_VERSION; pinned maps of another version are refused.
+ */
+#ifndef NEJ_ABI_H
+#define NEJ_ABI_H
+
+#ifdef __bpf__
+#define NEJ_ASSERT_LAYOUT(cond) _Static_assert(cond, #cond)
+#else
+#include <linux/types.h>
+#include <stddef.h>
+#define NEJ_ASSERT_LAYOUT(cond) _Static_assert(cond, #cond)
+#endif
+
+#include "bounds.h"
+#include "reason.h"
+
+#define NEJ_ABI_VERSION 1
+#define NEJ_PIN_ROOT "/sys/fs/bpf/nej"
+#define NEJ_COMM_BYTES 16
+
+/* nej_settings.flags. All zero denies everything. */
+#define NEJ_F_ACTIVE (1u << 0)	       /* the rest of the block is valid */
+#define NEJ_F_HALTED (1u << 1)	       /* refuse every new socket, drop every packet but RST */
+#define NEJ_F_AUDIT_FAILED (1u << 2)   /* refuse: what happens could not be recorded */
+#define NEJ_F_ANY_PORT (1u << 3)       /* some rule can allow any TCP port */
+#define NEJ_F_OWN_NETNS (1u << 4)      /* loopback is the sandbox's own: no isolation needed */
+#define NEJ_F_SCOPE_UID (1u << 5)      /* only sockets of scope_uid are confined */
+#define NEJ_F_INBOUND_DENY (1u << 6)   /* nobody may connect to listeners of the sandbox */
+#define NEJ_F_UNIX_PRIVATE (1u << 7)   /* connect_unix refuses paths that lead out */
+
+/* nej_port.flags */
+#define NEJ_PORT_PROXY (1u << 0) /* some rule can allow the port */
+#define NEJ_PORT_EAGER (1u << 1) /* the server may speak first: do not wait for client bytes */
+#define NEJ_PORT_HOST (1u << 2)	 /* host_ports: the host's loopback */
+
+enum nej_verdict {
+	NEJ_DENY,
+	NEJ_PASS,  /* the socket itself goes to the destination */
+	NEJ_PROXY, /* to the proxy listener that waits for the client's first bytes */
+	NEJ_EAGER, /* to the proxy listener that accepts at once */
+	NEJ_STUB,  /* to the DNS stub */
+};
+
+enum nej_hook {
+	NEJ_HOOK_CONNECT,
+	NEJ_HOOK_SENDMSG,
+	NEJ_HOOK_BIND,
+	NEJ_HOOK_SOCKET,
+	NEJ_HOOK_EGRESS,
+	NEJ_HOOK_INGRESS,
+	NEJ_HOOK_UNIX,
+	NEJ_HOOK_COUNT,
+};
+
+/* map `settings`, array of one. Ports are in network order, on 127.0.0.1 and ::1. */
+struct nej_settings {
+	__u32 abi;
+	__u32 generation;
+	__u32 flags;
+	__u32 scope_uid;
+	__u64 cgroup_id;
+	__u16 proxy_port_be; /* TCP, also the explicit proxy */
+	__u16 eager_port_be; /* TCP */
+	__u16 stub_port_be;  /* TCP and UDP */
+	__u16 deny_errno;    /* positive, at most 4095 */
+	__u8 synth6[8];	     /* the sandbox's /64 of synthetic addresses */
+};
+NEJ_ASSERT_LAYOUT(sizeof(struct nej_settings) == 40);
+
+struct nej_dest {
+	__u8 addr[16];
+	__u16 port_be;
+	__u8 proto;  /* IPPROTO_* */
+	__u8 family; /* AF_* of the socket; v4-mapped destinations keep AF_INET6 */
+};
+NEJ_ASSERT_LAYOUT(sizeof(struct nej_dest) == 20);
+
+struct nej_process {
+	__u32 pid; /* thread group id */
+	__u32 uid; /* real uid */
+	__u64 cgroup_id;
+	char comm[NEJ_COMM_BYTES];
+};
+NEJ_ASSERT_LAYOUT(sizeof(struct nej_process) == 32);
+
+/* map `flows`: client address and port of a redirected connection -> what it asked for */
+struct nej_flow_key {
+	__u8 addr[16];
+	__u16 port_be;
+	__u8 pad[2];
+};
+NEJ_ASSERT_LAYOUT(sizeof(struct nej_flow_key) == 20);
+
+struct nej_origin {
+	struct nej_dest dest;
+	__u32 pad;
+	struct nej_process process;
+	__u64 time_ns; /* CLOCK_MONOTONIC of the connect */
+};
+NEJ_ASSERT_LAYOUT(sizeof(struct nej_origin) == 64);
+
+/* maps `allow4` and `allow6`, LPM tries. The prefix counts proto and port: 32 + address bits. */
+struct nej_allow4_key {
+	__u32 prefix_bits;
+	__u8 proto;
+	__u8 pad;
+	__u16 port_be;
+	__u8 addr[4];
+};
+NEJ_ASSERT_LAYOUT(sizeof(struct nej_allow4_key) == 12);
+
+struct nej_allow6_key {
+	__u32 prefix_bits;
+	__u8 proto;
+	__u8 pad;
+	__u16 port_be;
+	__u8 addr[16];
+};
+NEJ_ASSERT_LAYOUT(sizeof(struct nej_allow6_key) == 24);
+
+struct nej_allow {
+	__u32 verdict; /* enum nej_verdict */
+	__u32 rule;    /* index in the policy, for the audit record */
+	__u64 expiry_ns; /* CLOCK_MONOTONIC; 0 never */
+};
+NEJ_ASSERT_LAYOUT(sizeof(struct nej_allow) == 16);
+
+/* map `ports` */
+struct nej_port_key {
+	__u8 proto;
+	__u8 pad;
+	__u16 port_be;
+};
+NEJ_ASSERT_LAYOUT(sizeof(struct nej_port_key) == 4);
+
+struct nej_port {
+	__u32 flags;
+};
+
+/*
+ * map `events`: one refused call, or one flow the kernel lets straight out. Repeats of one
+ * destination within a second are folded: `total` counts all refusals of this key since start, so
+ * a record's count is the difference to the last total seen.
+ */
+struct nej_event {
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u64 total;
+	struct nej_dest dest;
+	__u8 hook;    /* enum nej_hook */
+	__u8 reason;  /* enum nej_reason */
+	__u8 verdict; /* NEJ_DENY or NEJ_PASS */
+	__u8 sock_type; /* SOCK_*, of NEJ_HOOK_SOCKET */
+	__u32 rule;   /* of NEJ_PASS */
+	__u32 pad;
+	struct nej_process process;
+};
+NEJ_ASSERT_LAYOUT(sizeof(struct nej_event) == 80);
+
+/* map `folds` */
+struct nej_fold_key {
+	struct nej_dest dest;
+	__u8 hook;
+	__u8 reason;
+	__u8 pad[2];
+};
+NEJ_ASSERT_LAYOUT(sizeof(struct nej_fold_key) == 24);
+
+struct nej_fold {
+	__u64 total;
+	__u64 emitted_ns; /* CLOCK_MONOTONIC of the last event */
+	struct nej_process process; /* of the last refusal */
+};
+NEJ_ASSERT_LAYOUT(sizeof(struct nej_fold) == 48);
+
+/* map `counters`, per CPU array: refusals by reason, then these */
+enum nej_counter {
+	NEJ_COUNTER_EVENTS_LOST = NEJ_REASON_COUNT, /* ring buffer full */
+	NEJ_COUNTER_PROBES,	  /* UDP connects refused silently (address sorting) */
+	NEJ_COUNTER_REDIRECTED,
+	NEJ_COUNTER_PASSED,
+	NEJ_COUNTER_DROPPED_PACKETS,
+	NEJ_COUNTER_COUNT,
+};
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Audit events from the worker to the supervisor, through a ring in shared memory (a file under
+ * /run/nej, so that what was not yet drained survives both processes). Single producer, single
+ * consumer, one ring a worker thread. The consumer trusts nothing it reads there.
+ */
+#ifndef NEJ_AUDIT_RING_H
+#define NEJ_AUDIT_RING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "event.h"
+
+struct audit_ring;
+
+/* Creates (or opens what an earlier supervisor left, is_leftover then true) the ring file. */
+int audit_ring_create(const char *path, struct audit_ring **ret, bool *ret_is_leftover);
+int audit_ring_fd(const struct audit_ring *ring);
+
+/* Producer side, from an inherited descriptor. wake_fd: an eventfd, borrowed. */
+int audit_ring_open(int fd, int wake_fd, struct audit_ring **ret);
+void audit_ring_close(struct audit_ring *ring);
+
+/* Is there room for one more event of the largest size? If not, nothing may be allowed. */
+bool audit_ring_has_room(const struct audit_ring *ring);
+
+/* Puts one event. Wakes the reader when the ring was empty (value 1) or is a quarter full (value
+ * 1 << 32, drain at once). 0 or -ENOSPC. ret_ticket (may be NULL): for audit_ring_amend. */
+int audit_ring_put(struct audit_ring *ring, const struct audit_event *event, uint64_t *ret_ticket);
+
+/* Adds the totals to an event that has not been drained yet, in place; true when it was in time.
+ * Otherwise the caller puts a NETWORK_CLOSED event. */
+bool audit_ring_amend(struct audit_ring *ring, uint64_t ticket, uint64_t bytes_out,
+	uint64_t bytes_in, uint64_t duration_us);
+
+/* Consumer: calls on_event for all that is there; texts point into a private copy, valid for the
+ * call. Returns their number; malformed ones are counted in *ret_malformed and the ring is reset. */
+int audit_ring_drain(struct audit_ring *ring,
+	void (*on_event)(const struct audit_event *event, void *arg), void *arg,
+	uint64_t *ret_malformed);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The audit file of one sandbox: events in, chained and signed JSON lines out. Only the supervisor
+ * holds one. Read chain.h for the format of the chain, json.h for the record.
+ */
+#ifndef NEJ_AUDIT_SINK_H
+#define NEJ_AUDIT_SINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "event.h"
+
+struct audit_sink;
+
+struct audit_sink_options {
+	const char *path;	/* the log; its head is PATH.head, rotated ones PATH.1, … */
+	const char *sandbox;	/* name in every record */
+	const char *key_path;	/* Ed25519 private key, PEM, made when missing; PATH.pub beside it */
+	uint64_t rotate_bytes;	/* 0: never */
+	unsigned int rotate_keep; /* rotated files kept */
+};
+
+/* Rule text and line for a rule index of the policy generation in force; set by the supervisor. */
+typedef void audit_rule_lookup(void *arg, uint32_t generation, uint32_t rule, const char **ret_text,
+	unsigned int *ret_line, const char **ret_note);
+
+/* Opens or continues the log: a torn last record is cut off and counted, a log shorter than its
+ * head gets an audit_gap record. 0 or negative errno. */
+int audit_sink_open(const struct audit_sink_options *options, struct audit_sink **ret);
+void audit_sink_set_policy(struct audit_sink *sink, uint32_t generation, const char *sha256_hex,
+	audit_rule_lookup *lookup, void *arg);
+
+/* Adds one event, folding repeats of one denied destination within a second. */
+void audit_sink_add(struct audit_sink *sink, const struct audit_event *event);
+
+/* Adds a record with further keys: `extra` is a JSON object's inside (`"a":1,"b":2`) or NULL. */
+void audit_sink_add_extra(struct audit_sink *sink, const struct audit_event *event,
+	const char *extra);
+
+/* Writes all that was gathered; closes folds that are due. Returns ms until it must be called again
+ * for pending folds (-1: nothing pending). is_failed tells whether the log can be written. */
+int audit_sink_flush(struct audit_sink *sink);
+bool audit_sink_is_failed(const struct audit_sink *sink);
+uint64_t audit_sink_count(const struct audit_sink *sink, enum nej_reason reason); /* kernel layer */
+
+/* Signs the head, syncs, closes. */
+void audit_sink_close(struct audit_sink *sink);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Writes a policy's ports and ranges into the maps of a loaded object. */
+#ifndef NEJ_KERNEL_APPLY_H
+#define NEJ_KERNEL_APPLY_H
+
+#include "../policy/policy.h"
+#include "object.h"
+
+/* Fills `ports`, `allow4`, `allow6` for a policy and adds its flags to settings->flags (the caller
+ * writes settings after). -ENOSPC when a map is full: the policy is refused. */
+int apply_policy(struct object *o, const struct policy *p, struct nej_settings *settings);
+
+/* Supervisor's side of learn.h: one message from the worker, checked against the policy, written
+ * to the maps, answered on the same socket. */
+int apply_learn(struct object *o, const struct policy *p, int fd);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The BPF object of one sandbox: load, attach to a cgroup, pin, adopt what an earlier supervisor
+ * left. All hooks attach or nothing stays.
+ */
+#ifndef NEJ_KERNEL_OBJECT_H
+#define NEJ_KERNEL_OBJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../include/abi.h"
+
+struct object;
+
+/* What went wrong, for people: the hook or map and the kernel feature that is missing. */
+struct object_error {
+	char what[256];
+	char mend[256];
+};
+
+/* Loads the programs. name: the sandbox, a folder under NEJ_PIN_ROOT. 0 or negative errno with
+ * error filled. */
+int object_load(const char *name, struct object **ret, struct object_error *error);
+
+/* Attaches every hook to the cgroup (a directory descriptor) and pins links and maps. On failure
+ * nothing stays attached or pinned. Enforcement is complete, denying everything, when it returns. */
+int object_attach(struct object *o, int cgroup_fd, struct object_error *error);
+
+/* Are there pins of this name, and does a cgroup still hang on them? */
+bool object_is_pinned(const char *name);
+/* Removes pins (and thereby links) of this name. */
+int object_unpin(const char *name);
+
+/* Detaches, unpins and frees. object_release frees but leaves pins and links in force. */
+void object_free(struct object *o);
+void object_release(struct object *o);
+
+int object_settings(struct object *o, const struct nej_settings *settings); /* one atomic write */
+int object_flows_fd(struct object *o); /* a new read-only descriptor, for the worker */
+int object_map_fd(const struct object *o, const char *map); /* borrowed */
+
+/* Sums the per-CPU counters. counts has NEJ_COUNTER_COUNT slots. */
+int object_counters(struct object *o, uint64_t counts[NEJ_COUNTER_COUNT]);
+/* The same from the pins of another process's sandbox (`nej status`). */
+int object_counters_pinned(const char *name, uint64_t counts[NEJ_COUNTER_COUNT]);
+int object_settings_pinned(const char *name, struct nej_settings *ret);
+
+#endif

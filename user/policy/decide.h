@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The one decision function of user space: a compiled policy and a question in, a verdict out.
+ * Pure, no allocation, no I/O; host rules cost the same however many there are. The policy is a
+ * position-independent image (compile.h) mapped read-only, so that proxy and stub share it.
+ */
+#ifndef NEJ_POLICY_DECIDE_H
+#define NEJ_POLICY_DECIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../include/reason.h"
+#include "../wire/host.h"
+
+struct policy; /* opaque: a mapped image */
+
+enum policy_scheme {
+	POLICY_SCHEME_ANY,   /* not known yet (CONNECT, first bytes still to come) */
+	POLICY_SCHEME_HTTPS, /* TLS was seen */
+	POLICY_SCHEME_HTTP,  /* an HTTP/1 request in clear was seen */
+	POLICY_SCHEME_TCP,   /* any other protocol, or one that does not identify itself */
+	POLICY_SCHEME_UDP,
+};
+
+enum policy_transport {
+	POLICY_TRANSPORT_DIRECT,
+	POLICY_TRANSPORT_UPSTREAM,
+	POLICY_TRANSPORT_KERNEL,
+};
+
+struct policy_ask {
+	enum policy_scheme scheme;
+	const struct host *host; /* a name or an address literal */
+	uint16_t port;
+	bool has_url;	       /* method and path are known */
+	const char *method;    /* not NUL-terminated */
+	size_t method_len;
+	const char *path; /* request target's path as sent (query and fragment may follow) */
+	size_t path_len;
+};
+
+enum policy_verdict {
+	POLICY_DENY,
+	POLICY_ALLOW,
+	POLICY_NEED_URL, /* the host's rules differ by method or path: each request is decided */
+};
+
+#define POLICY_NO_RULE UINT32_MAX
+
+struct policy_decision {
+	enum policy_verdict verdict;
+	enum nej_reason reason;
+	uint32_t rule; /* index, or POLICY_NO_RULE */
+	enum policy_transport transport;
+	bool is_inspect; /* TLS is terminated for this host (NEED_URL, inspect: true, secrets) */
+	bool may_speak_first; /* an allowed TCP target whose server may send before the client */
+};
+
+/* With scheme ANY and no URL: DENY only if no scheme, method or path to this host and port could be
+ * allowed (a CONNECT or a connection whose bytes have not come); ALLOW if all could. */
+void policy_decide(const struct policy *p, const struct policy_ask *ask,
+	struct policy_decision *ret);
+
+/* ask DNS: could any request to this name be allowed? */
+void policy_decide_dns(const struct policy *p, const struct host *name,
+	struct policy_decision *ret);
+
+/* May a name that was allowed be reached at this address (special ranges, `private`)? NONE if so,
+ * else the reason. Host's own addresses are checked by the dialler. */
+enum nej_reason policy_check_resolved(const struct policy *p, const struct addr *addr);
+
+/* Is this port of the host's loopback open (`host_ports`)? */
+bool policy_has_host_port(const struct policy *p, uint16_t port);
+
+struct policy_rule_info {
+	unsigned int line;
+	const char *text; /* the matching rule as written, NUL-terminated */
+	const char *note; /* NULL without one */
+};
+
+/* False for POLICY_NO_RULE. */
+bool policy_rule(const struct policy *p, uint32_t rule, struct policy_rule_info *ret);
+
+enum policy_dns_mode {
+	POLICY_DNS_SYNTHETIC,
+	POLICY_DNS_RESOLVE,
+	POLICY_DNS_BLACKHOLE,
+};
+
+enum policy_dns_mode policy_dns_mode(const struct policy *p);
+bool policy_is_default_allow(const struct policy *p);
+bool policy_has_rules(const struct policy *p);
+bool policy_audits_allowed(const struct policy *p); /* audit: {allowed: …} */
+bool policy_fails_closed(const struct policy *p);   /* audit: {on_failure: deny} */
+uint64_t policy_max_connections(const struct policy *p); /* limits; 0: none */
+const char *policy_sha256(const struct policy *p); /* 64 hex digits, of the file and its lists */
+
+/* `resolver:` of the policy; returns how many, at most max. */
+size_t policy_resolvers(const struct policy *p, struct endpoint *ret, size_t max);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The companion proxy of one worker thread: accepts what the BPF hooks redirected and explicit
+ * proxy requests, decides by name, relays or refuses. Read listen.c next, then conn.c.
+ */
+#ifndef NEJ_PROXY_PROXY_H
+#define NEJ_PROXY_PROXY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../audit/ring.h"
+#include "../base/loop.h"
+#include "../dns/resolve.h"
+#include "../dns/synth.h"
+#include "../policy/decide.h"
+
+struct proxy;
+
+struct proxy_options {
+	struct loop *loop;
+	const struct policy *const *policy; /* the policy in force: read at each decision */
+	const uint32_t *generation;	    /* of that policy, for audit events */
+	struct synth *synth;
+	struct resolve *resolve;
+	struct audit_ring *ring;
+	int flows_fd;		      /* read-only, see kernel/origin.h */
+	struct endpoint explicit4;    /* a connection to this address itself is an explicit request */
+	struct endpoint explicit6;
+	const struct addr *host_addrs; /* the host's own addresses: never dialled */
+	size_t n_host_addrs;
+	/* May anything pass (audit writable, not halted)? NONE or the reason. */
+	enum nej_reason (*may_pass)(void *arg);
+	void *arg;
+};
+
+int proxy_new(const struct proxy_options *options, struct proxy **ret);
+
+/* A listening, non-blocking TCP socket; owned by the proxy from now on. is_eager: the server may
+ * speak first, so the destination is dialled without waiting for the client's bytes. */
+int proxy_add_listener(struct proxy *proxy, int fd, bool is_eager);
+
+size_t proxy_open_count(const struct proxy *proxy); /* connections open now */
+void proxy_free(struct proxy *proxy);
+
+#endif
