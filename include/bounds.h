@@ -7,24 +7,24 @@
 #define NEJ_BOUNDS_H
 
 /* kernel maps */
-#define NEJ_MAX_ALLOW 65536	/* allow4, allow6: policy or learned name refused */
-#define NEJ_MAX_PORTS 131072	/* ports: policy refused */
-#define NEJ_MAX_FLOWS 16384	/* flows: LRU, the oldest is forgotten and its connection closed */
-#define NEJ_MAX_FOLDS 4096	/* folds: LRU, a lost count shows in events_lost */
+#define NEJ_MAX_ALLOW 65536  /* allow4, allow6: policy or learned name refused */
+#define NEJ_MAX_PORTS 131072 /* ports: policy refused */
+#define NEJ_MAX_FLOWS 16384  /* flows: LRU, the oldest is forgotten and its connection closed */
+#define NEJ_MAX_FOLDS 4096   /* folds: LRU, a lost count shows in events_lost */
 #define NEJ_EVENTS_BYTES (1 << 20) /* events: lost ones are counted */
 
 /* policy */
-#define NEJ_MAX_RULES 65536	   /* rules of one policy: error */
-#define NEJ_MAX_LIST_HOSTS 8000000 /* hosts of all lists of a policy: error */
+#define NEJ_MAX_RULES 65536              /* rules of one policy: error */
+#define NEJ_MAX_LIST_HOSTS 8000000       /* hosts of all lists of a policy: error */
 #define NEJ_MAX_POLICY_BYTES (64u << 20) /* the YAML file itself: error */
-#define NEJ_MAX_ERRORS 20	   /* errors shown of one policy; the rest are counted */
+#define NEJ_MAX_ERRORS 20                /* errors shown of one policy; the rest are counted */
 
 /* worker */
-#define NEJ_MAX_SYNTH 65536	   /* synthetic pairs: the longest unused name gives its pair up */
-#define NEJ_MAX_DNS_CACHE 8192	   /* resolver cache: the oldest answer goes */
-#define NEJ_MAX_CONNS 65536	   /* connections of one worker: refused with `limit` */
-#define NEJ_MAX_QUERIES 1024	   /* resolver queries in flight: SERVFAIL */
-#define NEJ_MAX_HEAD_BYTES 65536   /* request head, ClientHello: refused with `framing` */
+#define NEJ_MAX_SYNTH 65536      /* synthetic pairs: the longest unused name gives its pair up */
+#define NEJ_MAX_DNS_CACHE 8192   /* resolver cache: the oldest answer goes */
+#define NEJ_MAX_CONNS 65536      /* connections of one worker: refused with `limit` */
+#define NEJ_MAX_QUERIES 1024     /* resolver queries in flight: SERVFAIL */
+#define NEJ_MAX_HEAD_BYTES 65536 /* request head, ClientHello: refused with `framing` */
 #define NEJ_AUDIT_RING_BYTES (1 << 20) /* worker to supervisor: full refuses new connections */
 
 #endif

@@ -12,7 +12,8 @@
 	X(RULE, "rule", "a rule of the policy decides")                                            \
 	X(NO_RULE, "no-rule", "no rule of the policy names it")                                    \
 	X(PRIVATE_ADDRESS, "private-address", "it is a private, link-local or host address")       \
-	X(ADDRESS_LITERAL, "address-literal", "it is a bare address and no rule names that address") \
+	X(ADDRESS_LITERAL, "address-literal",                                                      \
+		"it is a bare address and no rule names that address")                             \
 	X(HOST_MISMATCH, "host-mismatch", "the names the client gave do not agree")                \
 	X(MALFORMED_HOST, "malformed-host", "it is not a valid host name")                         \
 	X(NO_NAME, "no-name", "the connection carries no name a rule could match")                 \
@@ -24,7 +25,8 @@
 	X(FAMILY, "family", "the address family is not allowed")                                   \
 	X(LOOPBACK, "loopback", "it is a loopback address outside the sandbox")                    \
 	X(MULTICAST, "multicast", "it is a multicast or broadcast address")                        \
-	X(PLACEHOLDER_LEAK, "placeholder-leak", "a credential's placeholder was on its way elsewhere") \
+	X(PLACEHOLDER_LEAK, "placeholder-leak",                                                    \
+		"a credential's placeholder was on its way elsewhere")                             \
 	X(LIMIT, "limit", "a limit is reached")                                                    \
 	X(HALTED, "halted", "the sandbox is halted")                                               \
 	X(INSPECT_UNAVAILABLE, "inspect-unavailable",                                              \

@@ -14,8 +14,8 @@
 
 #include "../../include/ranges.h"
 
-#define ADDR_TEXT_BYTES 46	/* INET6_ADDRSTRLEN */
-#define ENDPOINT_TEXT_BYTES 56	/* [addr]:port */
+#define ADDR_TEXT_BYTES 46     /* INET6_ADDRSTRLEN */
+#define ENDPOINT_TEXT_BYTES 56 /* [addr]:port */
 
 struct addr {
 	uint8_t b[16];

@@ -16,13 +16,14 @@ struct htab_node {
 
 struct htab {
 	struct htab_node **buckets; /* NULL until the first add */
-	size_t n_buckets;	    /* power of two */
+	size_t n_buckets;           /* power of two */
 	size_t n_nodes;
 };
 
 void htab_init(struct htab *t);
 void htab_done(struct htab *t); /* frees the buckets, not the nodes */
-int htab_add(struct htab *t, struct htab_node *n, uint64_t hash); /* 0 or -ENOMEM; duplicates allowed */
+int htab_add(
+	struct htab *t, struct htab_node *n, uint64_t hash); /* 0 or -ENOMEM; duplicates allowed */
 void htab_del(struct htab *t, struct htab_node *n);
 /* First node with this hash; continue with htab_next. NULL at the end. */
 struct htab_node *htab_find(const struct htab *t, uint64_t hash);

@@ -17,12 +17,12 @@
 
 enum handoff_fd {
 	HANDOFF_FD_SETTINGS = 3, /* memfd: struct handoff */
-	HANDOFF_FD_STATE,	 /* memfd, read-only for the worker: struct handoff_state */
-	HANDOFF_FD_CONTROL,	 /* SOCK_SEQPACKET to the supervisor: learn requests; EOF ends us */
-	HANDOFF_FD_POLICY,	 /* memfd: the compiled policy */
-	HANDOFF_FD_FLOWS,	 /* BPF map, read-only */
-	HANDOFF_FD_WAKE,	 /* eventfd of the audit rings */
-	HANDOFF_FD_RINGS,	 /* HANDOFF_MAX_THREADS slots, n_threads used */
+	HANDOFF_FD_STATE,        /* memfd, read-only for the worker: struct handoff_state */
+	HANDOFF_FD_CONTROL,      /* SOCK_SEQPACKET to the supervisor: learn requests; EOF ends us */
+	HANDOFF_FD_POLICY,       /* memfd: the compiled policy */
+	HANDOFF_FD_FLOWS,        /* BPF map, read-only */
+	HANDOFF_FD_WAKE,         /* eventfd of the audit rings */
+	HANDOFF_FD_RINGS,        /* HANDOFF_MAX_THREADS slots, n_threads used */
 	HANDOFF_FD_LISTENERS = HANDOFF_FD_RINGS + HANDOFF_MAX_THREADS,
 };
 
