@@ -28,6 +28,12 @@ CFLAGS ?= -O2 -g
 COMMON := -std=gnu17 -D_GNU_SOURCE -DNEJ_VERSION='"$(VERSION)"' $(WARN) -pthread \
 	$(LLHTTP_CFLAGS) $(shell pkg-config --cflags $(PKGS) 2>/dev/null) -I$(B)/bpf
 LDLIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -pthread
+ifneq ($(filter-out help clean uninstall,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(shell pkg-config --exists $(PKGS) && echo yes),yes)
+$(error a library is missing ($(shell pkg-config --print-errors --exists $(PKGS) 2>&1 | \
+	sed -n "s/^Package '*\([^',]*\)'*, required.*/\1/p;s/^No package '\(.*\)' found/\1/p")): run tools/setup)
+endif
+endif
 LDFLAGS_ALL := -pie -Wl,-z,relro,-z,now -Wl,--as-needed $(LDFLAGS)
 
 USER_SRC := $(sort $(wildcard user/*/*.c))
@@ -35,6 +41,8 @@ MAIN_SRC := user/main.c
 BPF_SRC := $(sort $(wildcard bpf/*.bpf.c))
 BPF_HDR := $(wildcard bpf/*.h include/*.h vmlinux/*.h)
 SKEL := $(B)/bpf/nej.skel.h
+BPF_CFLAGS := -target bpf -g -O2 -mcpu=v3 -std=gnu17 -Wall -Wextra -Werror -Wno-unused-function \
+	-I/usr/include/$(shell gcc -print-multiarch)
 
 USER_OBJ := $(USER_SRC:%.c=$(B)/obj/%.o)
 MAIN_OBJ := $(MAIN_SRC:%.c=$(B)/obj/%.o)
@@ -45,6 +53,8 @@ SAN := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recove
 ASAN_OBJ := $(USER_SRC:%.c=$(B)/asan/%.o) $(LLHTTP_NAMES:%=$(B)/asan/llhttp/%.o)
 UNIT_SRC := $(sort $(wildcard tests/unit/*/test_*.c))
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(B)/unit/%)
+BPF_TEST_BIN := $(patsubst tests/bpf/%.c,$(B)/bpf-test/%,$(sort $(wildcard tests/bpf/test_*.c)))
+BPF_TEST_SKEL := $(patsubst tests/bpf/%.bpf.c,$(B)/bpf-test/%.skel.h,$(wildcard tests/bpf/*.bpf.c))
 # libFuzzer targets, one a parser.
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzz/%)
@@ -54,14 +64,30 @@ FUZZ_OBJ := $(USER_SRC:%.c=$(B)/fuzzobj/%.o) $(LLHTTP_NAMES:%=$(B)/fuzzobj/llhtt
 .PHONY: all
 all: $(B)/nej
 
+.PHONY: help
+help:
+	@sed -n 's/^#@ //p' $(firstword $(MAKEFILE_LIST))
+
+#@ make                    build/nej, the one binary
+#@ make install            PREFIX=/usr/local, DESTDIR=: binary, manuals, shell completion
+#@ make uninstall          takes them away again
+#@ make static             build/static/nej, without shared libraries, to drop into an image
+#@ make test               every ring below (root)
+#@ make unit               unit tests under ASan and UBSan
+#@ make bpf-test           decision logic and programs under the verifier (root)
+#@ make e2e                programs in a sandbox, in network namespaces (root); E2E=pattern
+#@ make fuzz-replay        the fuzz targets over their corpora
+#@ make fuzz               timed fuzzing, FUZZ_SECONDS=600 a target; FUZZ=pattern
+#@ make lint               format, clang-tidy, cppcheck, shellcheck, tools/check-*
+#@ make clean              removes the build directory (B=build)
+
 $(B)/nej: $(MAIN_OBJ) $(USER_OBJ) $(LLHTTP_OBJ)
 	$(CC) $(CFLAGS) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS)
 
 # --- BPF: one object a hook, joined into one skeleton
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c $(BPF_HDR)
 	@mkdir -p $(@D)
-	$(CLANG) -target bpf -g -O2 -mcpu=v3 -std=gnu17 -Wall -Wextra -Werror -Wno-unused-function \
-		-I/usr/include/$(shell gcc -print-multiarch) -c -o $@ $<
+	$(CLANG) $(BPF_CFLAGS) -c -o $@ $<
 
 $(B)/bpf/nej.bpf.o: $(BPF_SRC:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
 	$(BPFTOOL) gen object $@ $^
@@ -101,6 +127,19 @@ $(B)/unit/%: tests/unit/%.c $(B)/asan/libnej.a
 	@mkdir -p $(@D)
 	$(CC) $(COMMON) $(SAN) -O1 -g -MMD -MP -o $@ $< $(B)/asan/libnej.a $(LDLIBS) -lcmocka
 
+# Test programs for the verifier, each with a skeleton of its own beside the product's.
+$(B)/bpf-test/%.bpf.o: tests/bpf/%.bpf.c $(BPF_HDR) $(wildcard tests/bpf/*.h)
+	@mkdir -p $(@D)
+	$(CLANG) $(BPF_CFLAGS) -c -o $@ $<
+
+$(B)/bpf-test/%.skel.h: $(B)/bpf-test/%.bpf.o
+	$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp && mv $@.tmp $@
+
+$(B)/bpf-test/test_%: tests/bpf/test_%.c $(B)/asan/libnej.a $(BPF_TEST_SKEL)
+	@mkdir -p $(@D)
+	$(CC) $(COMMON) -I$(B)/bpf-test $(SAN) -O1 -g -MMD -MP -o $@ $< $(B)/asan/libnej.a \
+		$(LDLIBS) -lcmocka
+
 $(B)/fuzzobj/libnej.a: $(FUZZ_OBJ)
 	rm -f $@ && ar rcs $@ $^
 
@@ -109,8 +148,58 @@ $(B)/fuzz/%: tests/fuzz/%.c $(B)/fuzzobj/libnej.a
 	$(CLANG) $(COMMON) -Wno-unknown-warning-option $(FUZZ_SAN) -fsanitize=fuzzer -O1 -g -o $@ $< \
 		$(B)/fuzzobj/libnej.a $(LDLIBS)
 
-.PHONY: unit-bins fuzz-bins
+.PHONY: unit-bins bpf-bins fuzz-bins
 unit-bins: $(UNIT_BIN)
+bpf-bins: $(BPF_TEST_BIN)
 fuzz-bins: $(FUZZ_BIN)
+
+.PHONY: test unit bpf-test e2e fuzz fuzz-replay
+test: all unit-bins bpf-bins fuzz-bins
+	tests/run --build $(B) unit bpf fuzz e2e
+unit: unit-bins
+	tests/run --build $(B) unit
+bpf-test: bpf-bins
+	tests/run --build $(B) bpf
+e2e: all
+	tests/run --build $(B) --match '$(E2E)' e2e
+fuzz-replay: fuzz-bins
+	tests/run --build $(B) fuzz
+
+FUZZ_SECONDS ?= 600
+fuzz: fuzz-bins
+	tests/run --build $(B) --match '$(FUZZ)' --seconds $(FUZZ_SECONDS) fuzz
+
+.PHONY: lint
+lint: $(SKEL)
+	tools/lint --build $(B)
+
+# --- one static binary
+STATIC_LIBS := $(shell pkg-config --static --libs $(PKGS) 2>/dev/null)
+.PHONY: static
+static: $(B)/static/nej
+$(B)/static/nej: $(MAIN_OBJ) $(USER_OBJ) $(LLHTTP_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -static-pie -Wl,-z,relro,-z,now $(LDFLAGS) -o $@ $^ $(STATIC_LIBS)
+
+# --- install
+BINDIR = $(DESTDIR)$(PREFIX)/bin
+MANDIR = $(DESTDIR)$(PREFIX)/share/man
+BASHDIR = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+ZSHDIR = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+MANUALS := $(wildcard user/*/*.5 user/*/*.8)
+
+.PHONY: install uninstall clean
+install: all
+	install -D -m 755 $(B)/nej $(BINDIR)/nej
+	for m in $(MANUALS); do install -D -m 644 $$m $(MANDIR)/man$${m##*.}/$${m##*/} || exit 1; done
+	install -D -m 644 user/cli/completion/nej.bash $(BASHDIR)/nej
+	install -D -m 644 user/cli/completion/_nej $(ZSHDIR)/_nej
+
+uninstall:
+	rm -f $(BINDIR)/nej $(BASHDIR)/nej $(ZSHDIR)/_nej
+	for m in $(MANUALS); do rm -f $(MANDIR)/man$${m##*.}/$${m##*/}; done
+
+clean:
+	rm -rf $(B)
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
