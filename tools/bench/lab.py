@@ -88,8 +88,8 @@ class Lab:
         run = lambda *argv: subprocess.run(argv, check=True)
         run("ip", "link", "set", "lo", "up")
         # Addresses by route only: they are the origin's, no interface of this host has them.
-        run("ip", "route", "add", "local", ORIGIN_NET, "dev", "lo")
-        run("ip", "addr", "add", "172.30.0.2/32", "dev", "lo")
+        run("ip", "route", "replace", "local", ORIGIN_NET, "dev", "lo")
+        run("ip", "addr", "replace", "172.30.0.2/32", "dev", "lo")
         for key, value in (("ip_local_port_range", "30000 65535"), ("tcp_tw_reuse", "1")):
             pathlib.Path(f"/proc/sys/net/ipv4/{key}").write_text(value)
         self.origin = self.spawn("origin", [self.load, "origin", f"tls={ORIGIN}:443", f"http={ORIGIN}:80",

@@ -152,7 +152,7 @@ def suite_bulk(lab):
                           0.26 if c.name == "nej" else None)
     if rounds.has("nej"):
         for conc in (1, 8):
-            yield Row("nej", f"CPU, of relay-lean, {conc}", rounds.against("nej", "relay-lean", f"cpu{conc}"), "x")
+            yield Row("nej", f"CPU, of relay-lean, {conc}", rounds.against("nej", "relay-lean", f"cpu{conc}"), "x", 1.08)
 
 
 def suite_denials(lab):
@@ -172,7 +172,7 @@ def suite_denials(lab):
                   note=f"{rounds.median(c.name, 'rate'):,.0f}/s"
                        + (f", {rounds.median(c.name, 'errors'):.0f} errors" if rounds.median(c.name, "errors") else ""))
     if rounds.has("nej") and rounds.has("nginx"):
-        yield Row("nej", "CPU, of nginx", rounds.against("nej", "nginx", "cpu"), "x")
+        yield Row("nej", "CPU, of nginx", rounds.against("nej", "nginx", "cpu"), "x", 1.0)
     for c in up:
         if isinstance(c, Nej):
             yield from refused_calls(lab, c)
@@ -333,6 +333,8 @@ def suite_dns(lab):
         yield Row(name, "CPU an answer", rounds.median(name, "cpu"), "us", 4.5 if is_stub else None,
                   note=f"{rounds.median(name, 'rate') / 1000:,.0f} k/s, p50 {rounds.median(name, 'p50'):.1f} us")
         if kind != "echo":
+            yield Row(name, "CPU an answer, of echo", rounds.against(name, "udp-echo echo", "cpu"), "x",
+                      1.1 if is_stub else None)
             yield Row(name, "answers/s, of echo", rounds.against(name, "udp-echo echo", "rate"), "x",
                       0.9 if is_stub else None, below=False)
 
