@@ -31,6 +31,13 @@
 #define NEJ_F_SCOPE_UID (1u << 5)      /* only sockets of scope_uid are confined */
 #define NEJ_F_INBOUND_DENY (1u << 6)   /* nobody may connect to listeners of the sandbox */
 #define NEJ_F_UNIX_PRIVATE (1u << 7)   /* connect_unix refuses paths that lead out */
+#define NEJ_F_V4_ONLY (1u << 8)	       /* the proxy has no IPv6 listener */
+
+/* What `lo` of an own network namespace carries besides 127.0.0.1 and ::1, so that AI_ADDRCONFIG
+ * finds both families: 10.255.255.254 and fd00:ffff::1, as four words in host order. */
+#define NEJ_OWN_ADDR4 0x0afffffeu
+#define NEJ_OWN_ADDR6_HEAD 0xfd00ffffu
+#define NEJ_OWN_ADDR6_TAIL 1u
 
 /* nej_port.flags */
 #define NEJ_PORT_PROXY (1u << 0) /* some rule can allow the port */
@@ -103,7 +110,23 @@ struct nej_origin {
 };
 NEJ_ASSERT_LAYOUT(sizeof(struct nej_origin) == 64);
 
-/* maps `allow4` and `allow6`, LPM tries. The prefix counts proto and port: 32 + address bits. */
+/*
+ * map `sockets`, storage of each TCP and UDP socket made or connected in the sandbox. Its presence
+ * is the tag: a listener without one is somebody else's.
+ */
+struct nej_socket {
+	struct nej_origin origin; /* of the last connect */
+	struct nej_dest asked4;	  /* UDP: the resolver last asked over IPv4, the answer's source */
+	struct nej_dest asked6;	  /* and over IPv6 */
+	__u8 verdict;		  /* enum nej_verdict of the last connect, 0 before */
+	__u8 is_remembered;	  /* the proxy must find the flow */
+	__u8 is_admitted;	  /* let straight out to origin.dest: its packets may leave */
+	__u8 pad[5];
+};
+NEJ_ASSERT_LAYOUT(sizeof(struct nej_socket) == 112);
+
+/* maps `allow4` and `allow6`, LPM tries. The prefix counts proto and port: 32 + address bits. Port
+ * 0 is every port. */
 struct nej_allow4_key {
 	__u32 prefix_bits;
 	__u8 proto;
@@ -123,7 +146,9 @@ struct nej_allow6_key {
 NEJ_ASSERT_LAYOUT(sizeof(struct nej_allow6_key) == 24);
 
 struct nej_allow {
-	__u32 verdict; /* enum nej_verdict */
+	__u8 verdict;	       /* NEJ_PASS or NEJ_DENY */
+	__u8 is_private_ok;    /* the policy's `private` covers all of the range */
+	__u8 pad[2];
 	__u32 rule;    /* index in the policy, for the audit record */
 	__u64 expiry_ns; /* CLOCK_MONOTONIC; 0 never */
 };
@@ -143,8 +168,10 @@ struct nej_port {
 
 /*
  * map `events`: one refused call, or one flow the kernel lets straight out. Repeats of one
- * destination within a second are folded: `total` counts all refusals of this key since start, so
- * a record's count is the difference to the last total seen.
+ * destination within a second are folded: `total` counts all that befell this key since start, so
+ * a record's count is the difference to the last total seen. NEJ_HOOK_SOCKET has no address and
+ * puts the protocol asked for (MPTCP is 262) in the port; NEJ_HOOK_UNIX the row of unix_paths;
+ * NEJ_HOOK_INGRESS the peer's address with the local port.
  */
 struct nej_event {
 	__u64 time_ns; /* CLOCK_MONOTONIC */
@@ -165,24 +192,26 @@ struct nej_fold_key {
 	struct nej_dest dest;
 	__u8 hook;
 	__u8 reason;
-	__u8 pad[2];
+	__u8 verdict;
+	__u8 sock_type;
 };
 NEJ_ASSERT_LAYOUT(sizeof(struct nej_fold_key) == 24);
 
 struct nej_fold {
 	__u64 total;
 	__u64 emitted_ns; /* CLOCK_MONOTONIC of the last event */
-	struct nej_process process; /* of the last refusal */
+	struct nej_process process; /* of that event */
 };
 NEJ_ASSERT_LAYOUT(sizeof(struct nej_fold) == 48);
 
 /* map `counters`, per CPU array: refusals by reason, then these */
 enum nej_counter {
 	NEJ_COUNTER_EVENTS_LOST = NEJ_REASON_COUNT, /* ring buffer full */
-	NEJ_COUNTER_PROBES,	  /* UDP connects refused silently (address sorting) */
-	NEJ_COUNTER_REDIRECTED,
-	NEJ_COUNTER_PASSED,
-	NEJ_COUNTER_DROPPED_PACKETS,
+	NEJ_COUNTER_PROBES,	  /* refused silently: UDP connects (address sorting), and
+				     connects to a port of loopback where nobody listens */
+	NEJ_COUNTER_REDIRECTED,	  /* to the proxy or the stub */
+	NEJ_COUNTER_PASSED,	  /* let straight out by a rule */
+	NEJ_COUNTER_DROPPED_PACKETS, /* each is also a refusal with a reason */
 	NEJ_COUNTER_COUNT,
 };
 

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The one decision of the kernel side: a destination and the settings in, a verdict out. Hooks act
+ * on it and never decide. Runs under SEC("syscall") in tests/bpf/decide.bpf.c. Read flow.bpf.h
+ * next.
+ */
+#ifndef NEJ_DECIDE_BPF_H
+#define NEJ_DECIDE_BPF_H
+
+#include "dest.bpf.h"
+
+/*
+ * Theory of operation
+ *
+ * decide_dest() answers connect() and sendmsg() in this order, first answer wins:
+ *   1. nothing configured, halted, audit broken, socket bound to a device other than lo: deny
+ *   2. port 53, wherever: the stub (a link-local scope steers packets past lo, so not those)
+ *   3. multicast, link-local: deny, whatever the policy says
+ *   4. loopback: the proxy and the stub themselves; the sandbox's own namespace; host_ports; else
+ *      `needs_owner`: the caller looks the listener up, which only a socket hook can
+ *   5. allow4/allow6: let straight out, or a deny of the same table
+ *   6. TCP to a port some rule can allow: a proxy listener; all else: deny
+ * A UDP connect that ends in a deny is `is_quiet`: it is a resolver's probe of source addresses,
+ * nothing leaves by it. Nothing here has a side effect.
+ */
+
+struct nej_decision {
+	__u8 verdict;       /* enum nej_verdict */
+	__u8 reason;        /* enum nej_reason of a DENY; RULE for a PASS by rule */
+	__u8 is_quiet;      /* counted as a probe, no event */
+	__u8 needs_owner;   /* PASS if the listener is the sandbox's own, else DENY */
+	__u8 is_remembered; /* PASS: the proxy needs the origin all the same */
+	__u8 pad[3];
+	__u32 rule;
+};
+
+struct nej_ask {
+	struct nej_dest dest;
+	__u32 bound_if;
+	__u8 hook; /* NEJ_HOOK_CONNECT or NEJ_HOOK_SENDMSG */
+	__u8 pad[3];
+};
+
+static __always_inline struct nej_decision decide_deny(struct nej_ask *ask, __u8 reason)
+{
+	struct nej_decision d = {.verdict = NEJ_DENY, .reason = reason};
+
+	d.is_quiet = ask->dest.proto == IPPROTO_UDP && ask->hook == NEJ_HOOK_CONNECT;
+	return d;
+}
+
+static __always_inline struct nej_decision decide_to(__u8 verdict)
+{
+	struct nej_decision d = {.verdict = verdict};
+
+	return d;
+}
+
+/* What holds for every hook: NONE, or why everything is refused. */
+static __always_inline __u8 decide_gate(const struct nej_settings *s)
+{
+	if (!s)
+		return NEJ_REASON_INTERNAL;
+	if (s->flags & NEJ_F_HALTED)
+		return NEJ_REASON_HALTED;
+	if (s->flags & NEJ_F_AUDIT_FAILED)
+		return NEJ_REASON_AUDIT_UNAVAILABLE;
+	return NEJ_REASON_NONE;
+}
+
+static __always_inline __u32 decide_port_flags(__u8 proto, __u16 port_be)
+{
+	struct nej_port_key key = {.proto = proto, .port_be = port_be};
+	struct nej_port *port = bpf_map_lookup_elem(&ports, &key);
+
+	return port ? port->flags : 0;
+}
+
+/* The entry for this address and port, or for the address on every port. */
+static __always_inline struct nej_allow *decide_find_allow(struct nej_dest *d)
+{
+	struct dest_words *words = dest_words(d);
+	struct nej_allow *allow;
+
+	if (dest_is_v4(d)) {
+		struct nej_allow4_key key = {.prefix_bits = 64, .proto = d->proto};
+
+		__builtin_memcpy(key.addr, &words->w[3], 4);
+		key.port_be = d->port_be;
+		allow = bpf_map_lookup_elem(&allow4, &key);
+		if (allow)
+			return allow;
+		key.port_be = 0;
+		return bpf_map_lookup_elem(&allow4, &key);
+	}
+	struct nej_allow6_key key = {.prefix_bits = 160, .proto = d->proto};
+
+	__builtin_memcpy(key.addr, words->w, 16);
+	key.port_be = d->port_be;
+	allow = bpf_map_lookup_elem(&allow6, &key);
+	if (allow)
+		return allow;
+	key.port_be = 0;
+	return bpf_map_lookup_elem(&allow6, &key);
+}
+
+/* Is there an entry, and what does it say? False: the next rule of decide_dest is asked. */
+static __always_inline bool decide_allow(struct nej_ask *ask, __u8 range, struct nej_decision *ret)
+{
+	struct nej_allow *allow = decide_find_allow(&ask->dest);
+
+	if (!allow || (allow->expiry_ns && allow->expiry_ns < bpf_ktime_get_ns()))
+		return false;
+	if (allow->verdict != NEJ_PASS)
+		*ret = decide_deny(ask, NEJ_REASON_RULE);
+	else if (range == NEJ_RANGE_PRIVATE && !allow->is_private_ok)
+		*ret = decide_deny(ask, NEJ_REASON_PRIVATE_ADDRESS);
+	else
+		*ret = (struct nej_decision){.verdict = NEJ_PASS, .reason = NEJ_REASON_RULE};
+	ret->rule = allow->rule;
+	return true;
+}
+
+static __always_inline struct nej_decision decide_loopback(
+	const struct nej_settings *s, struct nej_ask *ask)
+{
+	struct nej_dest *dest = &ask->dest;
+	struct nej_decision d = {.verdict = NEJ_PASS};
+
+	if (dest_is_lo(dest)) {
+		if (dest->port_be == s->stub_port_be ||
+			(dest->proto == IPPROTO_TCP && dest->port_be == s->proxy_port_be)) {
+			d.is_remembered = dest->proto == IPPROTO_TCP;
+			return d;
+		}
+		/* Without an origin the proxy would close it: nothing may come there by itself. */
+		if (dest->proto == IPPROTO_TCP && dest->port_be == s->eager_port_be)
+			return decide_deny(ask, NEJ_REASON_LOOPBACK);
+	}
+	if (dest->proto == IPPROTO_TCP &&
+		(decide_port_flags(dest->proto, dest->port_be) & NEJ_PORT_HOST))
+		return decide_to(s->flags & NEJ_F_OWN_NETNS ? NEJ_EAGER : NEJ_PASS);
+	if (s->flags & NEJ_F_INBOUND_DENY)
+		return decide_deny(ask, NEJ_REASON_LOOPBACK);
+	if (!(s->flags & NEJ_F_OWN_NETNS))
+		d.needs_owner = true;
+	return d;
+}
+
+/* IPv6 link-local datagrams take their device from the scope before the hook can rewrite them. */
+static __always_inline bool decide_is_dns(
+	const struct nej_settings *s, struct nej_dest *d, __u8 range)
+{
+	if (d->port_be != bpf_htons(53) || range == NEJ_RANGE_MULTICAST)
+		return false;
+	return range != NEJ_RANGE_LINK_LOCAL || (s->flags & NEJ_F_OWN_NETNS) ||
+		d->proto == IPPROTO_TCP || dest_is_v4(d);
+}
+
+static __always_inline struct nej_decision decide_tcp(
+	const struct nej_settings *s, struct nej_ask *ask)
+{
+	__u32 flags = decide_port_flags(IPPROTO_TCP, ask->dest.port_be);
+
+	if (flags & NEJ_PORT_EAGER)
+		return decide_to(NEJ_EAGER);
+	if (flags & NEJ_PORT_PROXY)
+		return decide_to(NEJ_PROXY);
+	if (s->flags & NEJ_F_ANY_PORT)
+		return decide_to(NEJ_EAGER);
+	return decide_deny(ask, NEJ_REASON_NO_RULE);
+}
+
+static __always_inline struct nej_decision decide_dest(
+	const struct nej_settings *s, struct nej_ask *ask)
+{
+	bool is_udp = ask->dest.proto == IPPROTO_UDP;
+	struct nej_decision d;
+	struct dest_class c;
+	__u8 gate = decide_gate(s);
+
+	if (gate)
+		return decide_deny(ask, gate);
+	/* SO_BINDTODEVICE needs no privilege and would steer a redirected packet onto the wire. */
+	if (ask->bound_if > 1)
+		return decide_deny(ask, is_udp ? NEJ_REASON_UDP : NEJ_REASON_NO_RULE);
+	c = dest_classify(&ask->dest);
+	if (decide_is_dns(s, &ask->dest, c.range))
+		return decide_to(NEJ_STUB);
+	if (c.range == NEJ_RANGE_MULTICAST)
+		return decide_deny(ask, NEJ_REASON_MULTICAST);
+	if (c.range == NEJ_RANGE_LINK_LOCAL)
+		return decide_deny(ask, is_udp ? NEJ_REASON_UDP : NEJ_REASON_PRIVATE_ADDRESS);
+	if (c.range == NEJ_RANGE_LOOPBACK && !dest_is_loopback(&ask->dest))
+		return decide_deny(ask, NEJ_REASON_LOOPBACK);
+	if (c.range == NEJ_RANGE_LOOPBACK ||
+		((s->flags & NEJ_F_OWN_NETNS) && dest_is_own(&ask->dest)))
+		return decide_loopback(s, ask);
+	if (decide_allow(ask, c.range, &d))
+		return d;
+	return is_udp ? decide_deny(ask, NEJ_REASON_UDP) : decide_tcp(s, ask);
+}
+
+/* May this socket be made? Only TCP and UDP; others skip the connect hooks or the redirect. */
+static __always_inline __u8 decide_socket(const struct nej_settings *s, __u32 type, __u32 protocol)
+{
+	__u8 gate = decide_gate(s);
+
+	if (gate)
+		return gate;
+	if (type == SOCK_STREAM && (!protocol || protocol == IPPROTO_TCP))
+		return NEJ_REASON_NONE;
+	if (type == SOCK_DGRAM && (!protocol || protocol == IPPROTO_UDP))
+		return NEJ_REASON_NONE;
+	return NEJ_REASON_SOCKET_TYPE;
+}
+
+/* The ports where the proxy and the stub listen are theirs, on every address. */
+static __always_inline __u8 decide_bind(const struct nej_settings *s, __u16 port_be)
+{
+	if (!s)
+		return NEJ_REASON_INTERNAL;
+	if (port_be &&
+		(port_be == s->proxy_port_be || port_be == s->eager_port_be ||
+			port_be == s->stub_port_be))
+		return NEJ_REASON_LOOPBACK;
+	return NEJ_REASON_NONE;
+}
+
+#endif
