@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+# Completion of nej(8) for bash: commands, their options, files, names of running sandboxes.
+
+_nej_options() {
+	case $1 in
+	run) echo "-p --policy -n --name -u --user --net= --audit --resolver --help" ;;
+	attach) echo "--cgroup --pid -u --user -p --policy -n --name --audit --help" ;;
+	reload) echo "-p --policy --help" ;;
+	halt | resume) echo "--all --help" ;;
+	status | doctor) echo "--json --help" ;;
+	explain) echo "-p --policy --json --help" ;;
+	log) echo "-f --follow --denied --json --help" ;;
+	verify) echo "--key --help" ;;
+	*) echo "--help" ;;
+	esac
+}
+
+_nej_sandboxes() {
+	local dir
+	for dir in /sys/fs/bpf/nej/*/; do
+		[ -d "$dir" ] && basename "$dir"
+	done
+}
+
+_nej() {
+	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+	local command=${COMP_WORDS[1]-} word
+	local commands="run check trust explain log suggest verify status env doctor demo help"
+	COMPREPLY=()
+	if [ "$COMP_CWORD" -eq 1 ]; then
+		mapfile -t COMPREPLY < <(compgen -W "$commands --help --version" -- "$current")
+		return
+	fi
+	if [ "$command" = run ]; then
+		# Behind `--`, or the first word that is no option, stands the command's own line.
+		for word in "${COMP_WORDS[@]:2:COMP_CWORD-2}"; do
+			if [ "$word" = -- ]; then
+				compopt -o default
+				return
+			fi
+		done
+	fi
+	case $previous in
+	-p | --policy | --audit | --key)
+		compopt -o default
+		return
+		;;
+	-u | --user)
+		mapfile -t COMPREPLY < <(compgen -u -- "$current")
+		return
+		;;
+	--net)
+		mapfile -t COMPREPLY < <(compgen -W "none host" -- "$current")
+		return
+		;;
+	esac
+	if [[ $current == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(_nej_options "$command")" -- "$current")
+		return
+	fi
+	case $command in
+	status | env | halt | resume | reload)
+		mapfile -t COMPREPLY < <(compgen -W "$(_nej_sandboxes)" -- "$current")
+		;;
+	run) mapfile -t COMPREPLY < <(compgen -c -- "$current") ;;
+	*) compopt -o default ;;
+	esac
+}
+
+complete -F _nej nej
