@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The dialler. An attempt that loopback or a fast path completes inside connect(2) costs no epoll
+ * call; others are watched here until they connect and then change hands with one EPOLL_CTL_MOD.
+ * Read conn.c next.
+ */
+#include "dial.h"
+
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../base/cleanup.h"
+
+#define MAX_ADDRS 16 /* of an answer, dialled; all of it is checked */
+#define MAX_TRIES 4  /* connecting at once */
+#define KEEPALIVE_IDLE_S 300
+
+struct
+try {
+	struct loop_io io; /* fd -1: free */
+	struct dial *dial;
+};
+
+struct dial {
+	struct conn *conn;
+	struct resolve_request req;
+	struct loop_timer timer; /* the next attempt, or the limit */
+	void (*on_done)(struct conn *c, const struct refusal *why);
+	uint64_t deadline_ms;
+	struct addr addrs[MAX_ADDRS];
+	size_t n_addrs, next;
+	struct try tries[MAX_TRIES];
+	struct refusal why; /* of the latest failure */
+	uint16_t port;
+	bool is_starting; /* inside dial_start: results are returned, not called back */
+	bool is_connected, is_failed;
+};
+
+static struct loop *loop_of(const struct dial *d)
+{
+	return d->conn->proxy->loop;
+}
+
+static void drop_try(struct dial *d, struct try *t)
+{
+	int fd = t->io.fd;
+
+	if (fd < 0)
+		return;
+	loop_del(loop_of(d), &t->io, false);
+	close(fd);
+}
+
+static void dial_free(struct dial *d)
+{
+	struct proxy *p = d->conn->proxy;
+
+	if (d->req.query)
+		resolve_cancel(p->o.resolve, &d->req);
+	loop_timer_del(p->loop, &d->timer);
+	for (size_t i = 0; i < MAX_TRIES; i++)
+		drop_try(d, &d->tries[i]);
+	d->conn->dial = NULL;
+	free(d);
+}
+
+void dial_cancel(struct conn *c)
+{
+	if (c->dial)
+		dial_free(c->dial);
+}
+
+/* --- checks */
+
+static bool is_own(const struct proxy *p, const struct addr *a)
+{
+	struct addr plain = *a;
+
+	addr_classify(a, &plain);
+	for (size_t i = 0; i < p->o.n_host_addrs; i++)
+		if (addr_equal(a, &p->o.host_addrs[i]) || addr_equal(&plain, &p->o.host_addrs[i]))
+			return true;
+	return false;
+}
+
+/* One bad address refuses the name: an answer that mixes in an inside address is an attack or a
+ * mistake, and which of them would be dialled is the resolver's whim. */
+static bool check_addrs(struct dial *d, const struct addr *addrs, size_t n)
+{
+	struct proxy *p = d->conn->proxy;
+
+	for (size_t i = 0; i < n; i++) {
+		enum nej_reason reason = policy_check_resolved(*p->o.policy, &addrs[i]);
+
+		if (reason == NEJ_REASON_NONE && is_own(p, &addrs[i]))
+			reason = NEJ_REASON_PRIVATE_ADDRESS;
+		if (reason != NEJ_REASON_NONE) {
+			d->why.reason = reason;
+			d->why.detail = "the name has an address that may not be reached";
+			return false;
+		}
+	}
+	return true;
+}
+
+/* RFC 8305 section 4: families alternate, IPv6 first; the answer has IPv6 first. */
+static void order_addrs(struct dial *d, const struct addr *addrs, size_t n)
+{
+	size_t v6 = 0, v4 = 0;
+
+	while (v4 < n && !addr_is_v4(&addrs[v4]))
+		v4++;
+	for (size_t n_v6 = v4; d->n_addrs < MAX_ADDRS && (v6 < n_v6 || v4 < n);) {
+		if (v6 < n_v6)
+			d->addrs[d->n_addrs++] = addrs[v6++];
+		if (v4 < n && d->n_addrs < MAX_ADDRS)
+			d->addrs[d->n_addrs++] = addrs[v4++];
+	}
+}
+
+/* --- attempts */
+
+static void fail(struct dial *d, enum nej_reason reason, int error)
+{
+	d->why.reason = reason;
+	d->why.error = error;
+}
+
+/* The half takes the socket over. */
+static void connected(struct dial *d, int fd, bool is_watched)
+{
+	struct half *h = &d->conn->server;
+
+	h->io.fd = fd;
+	h->is_watched = is_watched;
+	h->has_out = is_watched;
+	d->is_connected = true;
+}
+
+static void on_try_ready(struct loop_io *io, uint32_t events);
+
+static int open_socket(const struct addr *a)
+{
+	int one = 1, idle_s = KEEPALIVE_IDLE_S;
+	int fd = socket(
+		addr_is_v4(a) ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+	return fd;
+}
+
+/* Begins with one address. 0 connected or on its way, negative errno. */
+static int begin(struct dial *d, struct try *t, const struct addr *a)
+{
+	struct endpoint to = {.addr = *a, .port = d->port};
+	struct sockaddr_storage sa;
+	socklen_t len = endpoint_to_sockaddr(&to, &sa), peer_len = sizeof(sa);
+	int fd = open_socket(a), r;
+
+	if (fd < 0)
+		return fd;
+	r = connect(fd, (struct sockaddr *)&sa, len) < 0 ? -errno : 0;
+	if (r < 0 && r != -EINPROGRESS) {
+		close(fd);
+		return r;
+	}
+	if (r == 0 || getpeername(fd, (struct sockaddr *)&sa, &peer_len) == 0) {
+		connected(d, fd, false);
+		return 0;
+	}
+	t->dial = d;
+	t->io.on_ready = on_try_ready;
+	r = loop_add(loop_of(d), &t->io, fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
+	if (r < 0)
+		close(fd);
+	return r;
+}
+
+static struct try *free_try(struct dial *d)
+{
+	for (size_t i = 0; i < MAX_TRIES; i++)
+		if (d->tries[i].io.fd < 0)
+			return &d->tries[i];
+	return NULL;
+}
+
+static bool has_tries(const struct dial *d)
+{
+	for (size_t i = 0; i < MAX_TRIES; i++)
+		if (d->tries[i].io.fd >= 0)
+			return true;
+	return false;
+}
+
+static enum nej_reason reason_of(int error)
+{
+	if (error == -EMFILE || error == -ENFILE || error == -ENOMEM || error == -ENOBUFS)
+		return NEJ_REASON_LIMIT;
+	return NEJ_REASON_UPSTREAM_REFUSED;
+}
+
+/* Begins with the next addresses until one is on its way. */
+static void begin_next(struct dial *d)
+{
+	while (d->next < d->n_addrs && !d->is_connected) {
+		struct try *t = free_try(d);
+		int r;
+
+		if (!t)
+			return;
+		r = begin(d, t, &d->addrs[d->next++]);
+		if (r == 0)
+			return;
+		fail(d, reason_of(r), r);
+	}
+}
+
+static void set_timer(struct dial *d)
+{
+	uint64_t now = loop_now_ms(loop_of(d));
+	uint64_t left = d->deadline_ms > now ? d->deadline_ms - now : 0;
+
+	if (d->next < d->n_addrs && left > DIAL_STAGGER_MS)
+		left = DIAL_STAGGER_MS;
+	if (loop_timer_set(loop_of(d), &d->timer, left) < 0) {
+		fail(d, NEJ_REASON_LIMIT, -ENOMEM);
+		d->is_failed = true;
+	}
+}
+
+/* After anything happened: connected, all failed, or on with it. May free d. */
+static void proceed(struct dial *d)
+{
+	void (*on_done)(struct conn *, const struct refusal *) = d->on_done;
+	struct conn *c = d->conn;
+	struct refusal why;
+
+	if (!d->is_connected && !d->is_failed && !has_tries(d))
+		begin_next(d);
+	if (!d->is_connected && !d->is_failed && !has_tries(d))
+		d->is_failed = true;
+	if (!d->is_connected && !d->is_failed)
+		set_timer(d);
+	if (d->is_starting || (!d->is_connected && !d->is_failed))
+		return;
+	why = d->why;
+	why.rule = POLICY_NO_RULE;
+	if (d->is_connected) {
+		dial_free(d);
+		on_done(c, NULL);
+	} else {
+		dial_free(d);
+		on_done(c, &why);
+	}
+}
+
+static void on_try_ready(struct loop_io *io, uint32_t events)
+{
+	struct try *t = (struct try *)(void *)io;
+	struct dial *d = t->dial;
+	socklen_t len = sizeof(int);
+	int error = 0;
+
+	if (getsockopt(io->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
+		error = errno;
+	if (error) {
+		drop_try(d, t);
+		fail(d, reason_of(-error), -error);
+		begin_next(d); /* RFC 8305 section 5: a failure does not wait for the timer */
+	} else if (events & EPOLLOUT) {
+		int fd = io->fd;
+
+		loop_del(loop_of(d), io, false);
+		connected(d, fd, true);
+	} else {
+		return;
+	}
+	proceed(d);
+}
+
+static void on_timeout(struct loop_timer *timer)
+{
+	struct dial *d = CONTAINER_OF(timer, struct dial, timer);
+
+	if (loop_now_ms(loop_of(d)) >= d->deadline_ms) {
+		fail(d, NEJ_REASON_UPSTREAM_REFUSED, -ETIMEDOUT);
+		d->is_failed = true;
+	} else {
+		begin_next(d);
+	}
+	proceed(d);
+}
+
+static void on_answer(struct resolve_request *req, int status, const struct resolve_answer *answer)
+{
+	struct dial *d = CONTAINER_OF(req, struct dial, req);
+
+	req->query = NULL;
+	if (status < 0 || !answer->n_addrs) {
+		fail(d, NEJ_REASON_RESOLVE_FAILED, status < 0 ? status : -ENODATA);
+		d->is_failed = true;
+	} else if (!check_addrs(d, answer->addrs, answer->n_addrs)) {
+		d->is_failed = true;
+	} else {
+		order_addrs(d, answer->addrs, answer->n_addrs);
+	}
+	if (!d->is_starting)
+		proceed(d);
+}
+
+/* Fills d->addrs. Negative: failed; else resolved, or being resolved. */
+static int find_addrs(struct dial *d, const struct dial_target *target)
+{
+	static const struct addr loopbacks[] = {
+		{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}},
+		{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}},
+	};
+	int r;
+
+	if (target->is_host_port) {
+		memcpy(d->addrs, loopbacks, sizeof(loopbacks));
+		d->n_addrs = ARRAY_SIZE(loopbacks);
+		return 0;
+	}
+	if (target->host->kind == HOST_ADDR) {
+		d->addrs[0] = target->host->addr;
+		d->n_addrs = 1;
+		return check_addrs(d, d->addrs, 1) ? 0 : -EACCES;
+	}
+	d->req.on_answer = on_answer;
+	r = resolve_addrs(d->conn->proxy->o.resolve, target->host, &d->req);
+	if (r < 0)
+		fail(d, NEJ_REASON_RESOLVE_FAILED, r);
+	return r;
+}
+
+static struct dial *dial_new(struct conn *c, uint16_t port)
+{
+	struct dial *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	d->conn = c;
+	d->port = port;
+	d->timer.on_timeout = on_timeout;
+	d->deadline_ms = loop_now_ms(c->proxy->loop) + DIAL_LIMIT_MS;
+	d->is_starting = true;
+	for (size_t i = 0; i < MAX_TRIES; i++)
+		d->tries[i].io.fd = -1;
+	c->dial = d;
+	return d;
+}
+
+int dial_start(struct conn *c, const struct dial_target *target,
+	void (*on_done)(struct conn *c, const struct refusal *why), struct refusal *ret_why)
+{
+	struct dial *d = dial_new(c, target->port);
+	int r;
+
+	*ret_why = (struct refusal){.reason = NEJ_REASON_LIMIT, .rule = POLICY_NO_RULE};
+	if (!d)
+		return -ENOMEM;
+	d->on_done = on_done;
+	if (find_addrs(d, target) < 0)
+		d->is_failed = true;
+	if (d->n_addrs)
+		proceed(d);
+	if (!d->is_connected && !d->is_failed) {
+		/* being resolved: the limit runs from here */
+		if (!d->n_addrs)
+			set_timer(d);
+		d->is_starting = false;
+		return 0;
+	}
+	*ret_why = d->why;
+	ret_why->rule = POLICY_NO_RULE;
+	r = d->is_connected ? 1 : -EHOSTUNREACH;
+	dial_free(d);
+	return r;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The explicit proxy: tells SOCKS5 from HTTP, answers CONNECT. Everything but CONNECT is http.c's.
+ * Headers a relay inside the sandbox might add change nothing: only the target counts.
+ */
+#include "explicit.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "../wire/target.h"
+#include "gate.h"
+#include "http.h"
+#include "pump.h"
+#include "refuse.h"
+#include "sniff.h"
+#include "socks.h"
+
+#define SOCKS5_VERSION 5
+#define SOCKS4_VERSION 4
+#define TLS_HANDSHAKE 22
+
+void explicit_resolve_synthetic(struct conn *c, struct host *host)
+{
+	struct proxy *p = c->proxy;
+	struct addr addr = host->addr;
+
+	if (host->kind != HOST_ADDR || c->is_held || !synth_covers(p->o.synth, &addr))
+		return;
+	if (synth_hold(p->o.synth, &addr, host) < 0)
+		return;
+	c->dest = addr;
+	c->is_held = c->has_dest = true;
+}
+
+int explicit_go(
+	struct conn *c, const struct host *host, uint16_t port, int (*reached)(struct conn *c))
+{
+	struct setup *s = c->setup;
+	struct refusal why;
+	struct ask ask;
+	bool is_allowed;
+
+	s->host = *host;
+	s->port = port;
+	s->is_fixed = true;
+	s->reached = reached;
+	explicit_resolve_synthetic(c, &s->host);
+	s->is_host_port = s->host.kind == HOST_ADDR
+		? addr_classify(&s->host.addr, NULL) == NEJ_RANGE_LOOPBACK && !s->host.is_embedded
+		: s->host.is_local;
+	if (s->is_host_port)
+		is_allowed = gate_host_port(c->proxy, port, &why);
+	else
+		is_allowed = gate_any(c->proxy, &s->host, port, &s->rule, &s->is_raw_ok, &why);
+	if (is_allowed)
+		return sniff_dial(c);
+	ask = sniff_ask(c);
+	return refuse_connection(c, &ask, &why);
+}
+
+int explicit_answered(struct conn *c)
+{
+	struct setup *s = c->setup;
+	int r = 0;
+
+	s->kind = SETUP_CONNECT;
+	s->step = sniff_step;
+	if (s->is_host_port || s->is_raw_ok)
+		r = sniff_reached_early(c);
+	if (r == 0 && c->setup && s->view_len)
+		r = s->step(c);
+	return r;
+}
+
+static int connect_reached(struct conn *c)
+{
+	static const char answer[] = "HTTP/1.1 200 Connection established\r\n\r\n";
+	int r = half_send(c, &c->server, &c->client, answer, sizeof(answer) - 1, 0);
+
+	return r < 0 ? r : explicit_answered(c);
+}
+
+static int refuse_head(struct conn *c, enum nej_reason reason, struct http1_text as_sent)
+{
+	const struct refusal why = {.reason = reason, .rule = POLICY_NO_RULE};
+	const struct ask ask = {
+		.app = AUDIT_APP_HTTP,
+		.layer = AUDIT_LAYER_PROXY,
+		.method = c->setup->kind == SETUP_CONNECT ? (struct http1_text){"CONNECT", 7}
+							  : (struct http1_text){0},
+		.as_sent = as_sent,
+		.wants_json = c->setup->wants_json,
+	};
+
+	return refuse_connection(c, &ask, &why);
+}
+
+static int step_connect(struct conn *c)
+{
+	struct http1_head *head = &c->proxy->head;
+	struct setup *s = c->setup;
+	size_t len = http1_head_end(s->view, s->view_len);
+	struct target target;
+	uint16_t port;
+	int r;
+
+	if (!len && s->view_len < NEJ_MAX_HEAD_BYTES)
+		return 0;
+	s->kind = SETUP_CONNECT;
+	if (!len || http1_parse_request(s->view, len, head) < 0)
+		return refuse_head(c, NEJ_REASON_FRAMING, (struct http1_text){0});
+	s->wants_json = head->wants_json;
+	r = target_parse(head->method, head->target, &target);
+	if (r == 0 && head->host.ptr) {
+		struct host unused;
+
+		r = target_parse_host(head->host, &unused, &port);
+	}
+	if (r < 0)
+		return refuse_head(c, r == -EINVAL ? NEJ_REASON_MALFORMED_HOST : NEJ_REASON_FRAMING,
+			head->target);
+	setup_take(s, len);
+	return explicit_go(c, &target.host, target.port, connect_reached);
+}
+
+int explicit_step(struct conn *c)
+{
+	struct setup *s = c->setup;
+
+	switch ((uint8_t)*s->view) {
+	case SOCKS5_VERSION:
+		s->kind = SETUP_SOCKS;
+		s->is_socks = true;
+		s->step = socks_step;
+		return socks_step(c);
+	case TLS_HANDSHAKE:
+		s->app = AUDIT_APP_TLS;
+		return refuse_head(c, NEJ_REASON_UNKNOWN_PROTOCOL, (struct http1_text){0});
+	case SOCKS4_VERSION:
+		return CONN_RESET;
+	default:
+		break;
+	}
+	if (s->view_len < 8 && !memcmp(s->view, "CONNECT ", s->view_len))
+		return 0;
+	if (s->view_len >= 8 && !memcmp(s->view, "CONNECT ", 8))
+		return step_connect(c);
+	return http_start(c);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * HTTP/1 in clear: every request is decided, rewritten and relayed on its own, one at a time.
+ * Internal to user/proxy. http.c runs the exchange, request.c is the way up, response.c the way
+ * down.
+ */
+#ifndef NEJ_PROXY_HTTP_H
+#define NEJ_PROXY_HTTP_H
+
+#include "../wire/host.h"
+#include "conn.h"
+#include "record.h"
+
+#define HTTP_IDLE_LIMIT_MS (20 * 60 * 1000) /* nothing moves in either direction */
+
+enum http_mode {
+	HTTP_PROXY,   /* absolute-form requests to the proxy itself */
+	HTTP_NAMED,   /* the connection stands for one name and port */
+	HTTP_ADDRESS, /* a real address: Host says which name */
+};
+
+enum http_request {
+	REQUEST_HEAD, /* to be read */
+	REQUEST_DIAL, /* decided, its server is being connected */
+	REQUEST_BODY,
+	REQUEST_DONE, /* all of it went up */
+};
+
+enum http_response {
+	RESPONSE_NONE,
+	RESPONSE_HEAD,
+	RESPONSE_BODY,
+};
+
+/* What is left of a body in one direction. */
+struct body {
+	enum http1_body kind;
+	uint64_t left;
+	struct http1_chunks chunks;
+};
+
+struct http {
+	enum http_mode mode;
+	enum http_request request;
+	enum http_response response;
+	struct host name; /* HTTP_NAMED, HTTP_ADDRESS: where the connection goes */
+	uint16_t port;
+	struct host host; /* of the request; while connected, also the server's */
+	uint16_t host_port;
+	struct host server;
+	uint16_t server_port;
+	struct buf in;        /* from the client, not looked at yet or an unfinished head */
+	struct buf server_in; /* likewise from the server */
+	struct buf head;      /* of the request, as sent up; kept until the answer begins */
+	struct buf url;       /* of the request, for its records */
+	size_t path_at;       /* where in url the path begins */
+	size_t method_len;    /* head begins with the method */
+	struct body up, down;
+	uint64_t last_ms; /* something moved */
+	uint32_t rule;
+	bool is_fresh;      /* `in` holds bytes that were not looked at */
+	bool is_head;       /* HEAD: no body comes back */
+	bool is_old;        /* HTTP/1.0 client */
+	bool is_keep_alive; /* the client would send another */
+	bool is_websocket;  /* the upgrade was asked for */
+	bool wants_json;
+	bool is_host_port;
+	bool is_reused;   /* the server's connection served before: it may have gone */
+	bool is_recorded; /* the request has its record: a retry makes none */
+	bool is_broken;   /* the server takes no more; its answer may still come */
+	bool is_server_keep;
+	bool is_last; /* the client's connection ends with this response */
+};
+
+/* Takes over a connection that is being set up; its view is the first request's beginning.
+ * Returns a value for conn_end. */
+int http_start(struct conn *c);
+void http_free(struct conn *c);
+
+/* --- between http.c, request.c and response.c */
+
+/* Client bytes, from wherever. What belongs to a later time is kept in h->in. */
+int request_feed(struct conn *c, const char *data, size_t len_bytes);
+/* Dials for the request, or sends it when connected. */
+int request_dispatch(struct conn *c);
+/* Refuses the request at hand; the connection goes on where that is safe. */
+int request_refuse(struct conn *c, const struct refusal *why);
+
+/* Reads once from the server. 1: something was done; 0: nothing to do; negative: for conn_end. */
+int response_pull(struct conn *c);
+
+/* Is the connection (still) one with a session? After a call that may end it. */
+static inline bool http_is_on(const struct conn *c, const struct http *h)
+{
+	return c->http == h;
+}
+
+void http_drop_server(struct conn *c);
+int http_watch_server(struct conn *c);
+int http_next_request(struct conn *c); /* after a response */
+void http_body_init(struct body *b, const struct http1_head *head, bool is_plain);
+void http_body_done(struct body *b);
+/* Sends the part of data that is body. *ret_used bytes of it. 1: the body is complete. */
+int http_body_move(struct conn *c, struct body *b, struct half *from, struct half *to,
+	const char *data, size_t len_bytes, size_t *ret_used);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* From a connection to its audit events; see record.h. */
+#include "record.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/clock.h"
+
+static void fill(struct conn *c, enum audit_kind kind, struct audit_event *ret)
+{
+	const struct proxy_options *o = &c->proxy->o;
+
+	*ret = (struct audit_event){
+		.kind = (uint8_t)kind,
+		.proto = IPPROTO_TCP,
+		.has_addr = c->has_dest,
+		.rule = AUDIT_NO_RULE,
+		.generation = *o->generation,
+		.pid = c->process.pid,
+		.uid = c->process.uid,
+		.cgroup_id = c->process.cgroup_id,
+		.count = 1,
+		.time_us = clock_real_us(),
+		.duration_us = (clock_monotonic_ns() - c->attempt.start_ns) / 1000,
+		.bytes_out = c->attempt.bytes_out,
+		.bytes_in = c->attempt.bytes_in,
+		.addr = c->dest,
+	};
+	memcpy(ret->comm, c->process.comm, sizeof(ret->comm));
+}
+
+static struct audit_text text_of(struct http1_text t)
+{
+	return (struct audit_text){t.ptr, (uint32_t)t.len};
+}
+
+static void fill_ask(const struct ask *ask, struct audit_event *e)
+{
+	e->app = ask->app;
+	e->layer = ask->layer;
+	e->port = ask->port;
+	e->method = text_of(ask->method);
+	e->url = text_of(ask->url);
+	if (ask->host)
+		e->host = (struct audit_text){ask->host->name, ask->host->len};
+	else
+		e->host = text_of(ask->as_sent);
+	if (!e->has_addr && ask->host && ask->host->kind == HOST_ADDR) {
+		e->has_addr = 1;
+		e->addr = ask->host->addr;
+	}
+}
+
+void record_start(struct conn *c)
+{
+	c->attempt.start_ns = clock_monotonic_ns();
+	c->attempt.bytes_out = c->attempt.bytes_in = 0;
+}
+
+/* What the closing record must repeat. */
+static void keep(struct conn *c, const struct ask *ask, uint32_t rule)
+{
+	struct attempt *a = &c->attempt;
+
+	free(a->host);
+	a->host = ask->host ? strdup(ask->host->name) : strdup("");
+	a->rule = rule;
+	a->generation = *c->proxy->o.generation;
+	a->port = ask->port;
+	a->app = ask->app;
+	a->layer = ask->layer;
+}
+
+int record_allowed(struct conn *c, const struct ask *ask, uint32_t rule)
+{
+	const struct policy *policy = *c->proxy->o.policy;
+	struct audit_event e;
+
+	if (!policy_audits_allowed(policy))
+		return 0;
+	fill(c, AUDIT_NETWORK_ALLOWED, &e);
+	fill_ask(ask, &e);
+	e.reason = NEJ_REASON_RULE;
+	e.rule = rule;
+	if (rule == POLICY_NO_RULE)
+		e.reason = NEJ_REASON_NO_RULE; /* default: allow, or host_ports */
+	if (audit_ring_put(c->proxy->o.ring, &e, &c->attempt.ticket) < 0)
+		return policy_fails_closed(policy) ? -ENOSPC : 0;
+	c->attempt.has_ticket = true;
+	keep(c, ask, rule);
+	return 0;
+}
+
+void record_refused(
+	struct conn *c, const struct ask *ask, const struct refusal *why, uint16_t status)
+{
+	bool is_failure = why->reason == NEJ_REASON_UPSTREAM_REFUSED ||
+		why->reason == NEJ_REASON_RESOLVE_FAILED;
+	struct audit_event e;
+
+	fill(c, is_failure ? AUDIT_NETWORK_FAILED : AUDIT_NETWORK_BLOCKED, &e);
+	fill_ask(ask, &e);
+	e.reason = (uint8_t)why->reason;
+	e.rule = why->rule;
+	e.status = status;
+	if (why->detail)
+		e.detail = (struct audit_text){why->detail, (uint32_t)strlen(why->detail)};
+	audit_ring_put(c->proxy->o.ring, &e, NULL);
+}
+
+void record_end(struct conn *c)
+{
+	struct attempt *a = &c->attempt;
+	struct audit_event e;
+
+	if (!a->has_ticket)
+		return;
+	a->has_ticket = false;
+	fill(c, AUDIT_NETWORK_CLOSED, &e);
+	if (!audit_ring_amend(
+		    c->proxy->o.ring, a->ticket, a->bytes_out, a->bytes_in, e.duration_us)) {
+		e.app = a->app;
+		e.layer = a->layer;
+		e.port = a->port;
+		e.reason = a->rule == POLICY_NO_RULE ? NEJ_REASON_NO_RULE : NEJ_REASON_RULE;
+		e.rule = a->rule;
+		e.generation = a->generation;
+		if (a->host)
+			e.host = (struct audit_text){a->host, (uint32_t)strlen(a->host)};
+		audit_ring_put(c->proxy->o.ring, &e, NULL);
+	}
+	free(a->host);
+	a->host = NULL;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Audit events of the proxy: one for each attempt when its outcome is known, its totals at the end.
+ * Internal to user/proxy.
+ */
+#ifndef NEJ_PROXY_RECORD_H
+#define NEJ_PROXY_RECORD_H
+
+#include "conn.h"
+
+/* What was asked, for the record and for the refusal's text. */
+struct ask {
+	const struct host *host;   /* NULL: none, or not a host */
+	struct http1_text as_sent; /* a host that could not be parsed */
+	uint16_t port;
+	uint8_t app;   /* enum audit_app */
+	uint8_t layer; /* enum audit_layer */
+	struct http1_text method, url;
+	bool wants_json;
+};
+
+/* Why it was refused or what failed. */
+struct refusal {
+	enum nej_reason reason;
+	uint32_t rule;      /* POLICY_NO_RULE */
+	int error;          /* negative errno of a failed dial; 0 */
+	const char *detail; /* for people; NULL */
+};
+
+/* The start of an attempt: now. */
+void record_start(struct conn *c);
+/* Before the first byte goes up. -ENOSPC when nothing may pass without a record. */
+int record_allowed(struct conn *c, const struct ask *ask, uint32_t rule);
+void record_refused(
+	struct conn *c, const struct ask *ask, const struct refusal *why, uint16_t status);
+/* Totals of the attempt that record_allowed opened, if any. */
+void record_end(struct conn *c);
+
+#endif

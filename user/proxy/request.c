@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The way up: a request's head is parsed, its target and Host checked against what the connection
+ * stands for, decided with method and path, printed anew and sent. Read response.c for the way back.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "../wire/hop.h"
+#include "../wire/target.h"
+#include "dial.h"
+#include "explicit.h"
+#include "gate.h"
+#include "http.h"
+#include "pump.h"
+#include "refuse.h"
+
+/* --- refusals */
+
+static struct ask ask_of(const struct http *h)
+{
+	return (struct ask){
+		.host = h->host.len ? &h->host : NULL,
+		.port = h->host_port,
+		.app = AUDIT_APP_HTTP,
+		.layer = AUDIT_LAYER_HTTP,
+		.method = {h->head.data, h->method_len},
+		.url = {h->url.data, h->url.len},
+		.wants_json = h->wants_json,
+	};
+}
+
+int request_refuse(struct conn *c, const struct refusal *why)
+{
+	struct http *h = c->http;
+	struct ask ask = ask_of(h);
+	struct buf *out = &c->proxy->out;
+	/* a body nobody read, or a connection that would end anyway, ends here */
+	const struct refuse_shape shape = {
+		.is_close = !h->is_keep_alive || h->up.kind != HTTP1_BODY_NONE ||
+			h->request != REQUEST_DONE,
+		.is_head = h->is_head,
+	};
+	int r;
+
+	record_end(c);
+	record_refused(c, &ask, why, refuse_status(why));
+	buf_clear(out);
+	refuse_print(*c->proxy->o.policy, &ask, why, &shape, out);
+	if (out->is_failed)
+		return -ENOMEM;
+	r = half_send(c, &c->server, &c->client, out->data, out->len, 0);
+	if (r < 0)
+		return r;
+	if (!shape.is_close)
+		return http_next_request(c);
+	return conn_finish(c, h->request == REQUEST_DONE && !c->client.is_readable && !h->in.len);
+}
+
+static int refuse_plainly(struct conn *c, enum nej_reason reason, const char *detail)
+{
+	const struct refusal why = {.reason = reason, .rule = POLICY_NO_RULE, .detail = detail};
+
+	return request_refuse(c, &why);
+}
+
+/* Refused before it was understood: only what the client sent can be told, and the connection ends,
+ * since nobody knows where the next request would begin. */
+static int refuse_early(
+	struct conn *c, enum nej_reason reason, const struct http1_head *head, const char *detail)
+{
+	struct http *h = c->http;
+
+	h->is_keep_alive = false;
+	h->host.len = 0;
+	buf_clear(&h->head);
+	buf_clear(&h->url);
+	h->method_len = 0;
+	if (head) {
+		buf_add(&h->head, head->method.ptr, head->method.len);
+		buf_add(&h->url, head->target.ptr, head->target.len);
+		h->method_len = head->method.len;
+	}
+	return refuse_plainly(c, reason, detail);
+}
+
+/* --- whom the request is for */
+
+static bool is_same(const struct host *a, uint16_t a_port, const struct host *b, uint16_t b_port)
+{
+	return a_port == b_port && host_equal(a, b);
+}
+
+/* The proxy itself was asked: the target says it all, Host is printed anew. */
+static enum nej_reason find_host_as_proxy(
+	struct conn *c, const struct target *t, const char **ret_detail)
+{
+	struct http *h = c->http;
+
+	if (t->form != TARGET_ABSOLUTE) {
+		*ret_detail = "this is a proxy: send `GET http://HOST/PATH` or CONNECT";
+		return NEJ_REASON_FRAMING;
+	}
+	h->host = t->host;
+	h->host_port = t->port;
+	explicit_resolve_synthetic(c, &h->host);
+	h->is_host_port = h->host.kind == HOST_ADDR
+		? addr_classify(&h->host.addr, NULL) == NEJ_RANGE_LOOPBACK && !h->host.is_embedded
+		: h->host.is_local;
+	return NEJ_REASON_NONE;
+}
+
+/* The connection already goes somewhere: target and Host must say the same. On a connection to a
+ * real address a name decides, and it is that name's own address that is dialled. */
+static enum nej_reason find_host_inside(
+	struct conn *c, const struct http1_head *head, const struct target *t)
+{
+	struct http *h = c->http;
+	struct host said;
+	uint16_t said_port;
+
+	if (!head->host.ptr || !head->host.len)
+		return NEJ_REASON_FRAMING;
+	if (target_parse_host(head->host, &said, &said_port) < 0)
+		return NEJ_REASON_MALFORMED_HOST;
+	if (t->form == TARGET_ABSOLUTE) {
+		said = t->host;
+		said_port = t->port;
+	}
+	h->host = said;
+	h->host_port = h->port;
+	if (said_port && said_port != h->port)
+		return NEJ_REASON_HOST_MISMATCH;
+	if (host_equal(&said, &h->name))
+		return NEJ_REASON_NONE;
+	if (h->mode == HTTP_NAMED || said.kind == HOST_ADDR)
+		return NEJ_REASON_HOST_MISMATCH;
+	return NEJ_REASON_NONE;
+}
+
+/* The URL for the record; its path is what goes up. */
+static void print_url(struct http *h, const struct target *t)
+{
+	struct buf *url = &h->url;
+
+	buf_clear(url);
+	buf_add_str(url, "http://");
+	hop_print_authority(&h->host, h->host_port, 80, url);
+	h->path_at = url->len;
+	if (t->is_rooted)
+		buf_add_char(url, '/');
+	buf_add(url, t->path.ptr, t->path.len);
+}
+
+/* --- sending */
+
+static void remember_server(struct http *h)
+{
+	h->server = h->host;
+	h->server_port = h->host_port;
+}
+
+/* The record, then the head. */
+static int send_head(struct conn *c)
+{
+	struct http *h = c->http;
+	struct ask ask = ask_of(h);
+	bool has_body = h->up.kind != HTTP1_BODY_NONE;
+	int r;
+
+	if (!h->is_recorded && record_allowed(c, &ask, h->rule) < 0)
+		return refuse_plainly(c, NEJ_REASON_AUDIT_UNAVAILABLE, NULL);
+	h->is_recorded = true;
+	remember_server(h);
+	c->attempt.bytes_out += h->head.len;
+	r = half_send(c, &c->client, &c->server, h->head.data, h->head.len,
+		has_body && h->in.len ? MSG_MORE : 0);
+	if (r < 0)
+		h->is_broken = true;
+	h->request = has_body ? REQUEST_BODY : REQUEST_DONE;
+	h->response = RESPONSE_HEAD;
+	if (r < 0)
+		c->server.is_readable = true;
+	h->is_fresh = h->in.len > 0;
+	return c->server.is_watched ? 0 : http_watch_server(c);
+}
+
+static void on_dialled(struct conn *c, const struct refusal *why)
+{
+	struct http *h = c->http;
+	int r;
+
+	h->request = h->up.kind == HTTP1_BODY_NONE ? REQUEST_DONE : REQUEST_DIAL;
+	r = why ? request_refuse(c, why) : send_head(c);
+	/* the callback of either half runs the exchange; none may come, so do it here */
+	if (r == 0 && http_is_on(c, h))
+		c->client.io.on_ready(&c->client.io, 0);
+	else
+		conn_end(c, r);
+}
+
+int request_dispatch(struct conn *c)
+{
+	struct http *h = c->http;
+	struct dial_target target = {
+		.host = &h->host, .port = h->host_port, .is_host_port = h->is_host_port};
+	struct refusal why;
+	int r;
+
+	if (c->server.io.fd >= 0 && !c->server.is_eof && !c->server.is_hup && !h->is_broken &&
+		is_same(&h->host, h->host_port, &h->server, h->server_port)) {
+		h->is_reused = true;
+		return send_head(c);
+	}
+	http_drop_server(c);
+	h->request = REQUEST_DIAL;
+	r = dial_start(c, &target, on_dialled, &why);
+	if (r == 0)
+		return 0;
+	if (h->up.kind == HTTP1_BODY_NONE)
+		h->request = REQUEST_DONE;
+	return r < 0 ? request_refuse(c, &why) : send_head(c);
+}
+
+/* --- reading */
+
+/* CONNECT on a connection that carried other requests before. */
+static int turn_to_connect(struct conn *c, const char *data, size_t len)
+{
+	struct setup *s = setup_new(c);
+
+	if (!s)
+		return -ENOMEM;
+	buf_add(&s->head, data, len);
+	if (s->head.is_failed)
+		return -ENOMEM;
+	http_drop_server(c);
+	http_free(c);
+	s->kind = SETUP_EXPLICIT;
+	s->step = explicit_step;
+	s->view = s->head.data;
+	s->view_len = s->head.len;
+	return setup_resume(c);
+}
+
+static void begin_request(struct conn *c, const struct http1_head *head)
+{
+	struct http *h = c->http;
+
+	record_start(c);
+	h->is_head = head->method.len == 4 && !memcmp(head->method.ptr, "HEAD", 4);
+	h->is_old = !head->minor;
+	h->is_keep_alive = head->is_keep_alive;
+	h->is_websocket = head->is_websocket;
+	h->wants_json = head->wants_json;
+	h->is_host_port = false;
+	h->is_last = false;
+	h->method_len = head->method.len;
+	http_body_init(&h->up, head, false);
+	/* without a body there is nothing more to come */
+	h->request = h->up.kind == HTTP1_BODY_NONE ? REQUEST_DONE : REQUEST_DIAL;
+}
+
+static int decide(struct conn *c, const struct http1_head *head, const struct target *t)
+{
+	struct http *h = c->http;
+	struct refusal why;
+	bool is_allowed;
+
+	print_url(h, t);
+	buf_clear(&h->head);
+	hop_print_request(head, &h->host, h->host_port,
+		(struct http1_text){h->url.data + h->path_at, h->url.len - h->path_at}, &h->head);
+	if (h->head.is_failed || h->url.is_failed)
+		return -ENOMEM;
+	if (h->is_host_port)
+		is_allowed = gate_host_port(c->proxy, h->host_port, &why);
+	else
+		is_allowed = gate_request(
+			c->proxy, &h->host, h->host_port, head->method, t->decide, &h->rule, &why);
+	if (!is_allowed)
+		return request_refuse(c, &why);
+	return request_dispatch(c);
+}
+
+/* One whole head. */
+static int take_head(struct conn *c, const char *data, size_t len)
+{
+	struct http1_head *head = &c->proxy->head;
+	struct http *h = c->http;
+	const char *detail = NULL;
+	enum nej_reason reason;
+	struct target target;
+	int r;
+
+	h->request = REQUEST_DONE;
+	h->is_head = false;
+	r = http1_parse_request(data, len, head);
+	if (r < 0) {
+		record_start(c);
+		return refuse_early(c, NEJ_REASON_FRAMING, NULL,
+			"the request's head is malformed or ambiguous");
+	}
+	begin_request(c, head);
+	r = target_parse(head->method, head->target, &target);
+	if (r < 0)
+		return refuse_early(c,
+			r == -EINVAL ? NEJ_REASON_MALFORMED_HOST : NEJ_REASON_FRAMING, head,
+			r == -EPROTONOSUPPORT ? "only http:// is served here; use CONNECT for TLS"
+					      : NULL);
+	if (target.form == TARGET_AUTHORITY)
+		return refuse_early(c, NEJ_REASON_UNKNOWN_PROTOCOL, head,
+			"CONNECT is for the proxy's own address");
+	if (h->mode == HTTP_PROXY)
+		reason = find_host_as_proxy(c, &target, &detail);
+	else
+		reason = find_host_inside(c, head, &target);
+	if (reason == NEJ_REASON_FRAMING || reason == NEJ_REASON_MALFORMED_HOST)
+		return refuse_early(c, reason, head, detail);
+	if (reason == NEJ_REASON_HOST_MISMATCH) {
+		print_url(h, &target);
+		buf_clear(&h->head);
+		buf_add(&h->head, head->method.ptr, head->method.len);
+		return refuse_plainly(c, reason, "Host and the connection's name or port differ");
+	}
+	return decide(c, head, &target);
+}
+
+/* Body bytes go up. How many were used, 0 when they must wait. */
+static ssize_t feed_body(struct conn *c, const char *data, size_t len)
+{
+	struct http *h = c->http;
+	size_t n;
+	int r;
+
+	if (c->client.stash)
+		return 0;
+	r = http_body_move(c, &h->up, &c->client, &c->server, data, len, &n);
+	if (r == -EBADMSG && h->response == RESPONSE_HEAD) {
+		h->is_keep_alive = false;
+		return refuse_plainly(c, NEJ_REASON_FRAMING, "the chunked body is malformed");
+	}
+	if (r == -EBADMSG)
+		return CONN_RESET;
+	if (r < 0) {
+		/* the server reads no more; what it may have answered is read, the rest of the
+		 * body thrown away */
+		h->is_broken = true;
+		c->server.is_readable = true;
+		return (ssize_t)len;
+	}
+	c->attempt.bytes_out += n;
+	if (r > 0)
+		h->request = REQUEST_DONE;
+	return (ssize_t)n;
+}
+
+/* A whole head, or too much of one. All of data is used: what follows the head is kept first, since
+ * dispatching may send it along. */
+static ssize_t feed_head(struct conn *c, const char *data, size_t len)
+{
+	struct http *h = c->http;
+	size_t n = http1_head_end(data, len);
+	int r;
+
+	if (!n && len < NEJ_MAX_HEAD_BYTES)
+		return 0;
+	if (n && h->mode == HTTP_PROXY && len > 8 && !memcmp(data, "CONNECT ", 8))
+		return turn_to_connect(c, data, len);
+	if (n && n < len)
+		buf_add(&h->in, data + n, len - n);
+	if (h->in.is_failed)
+		return -ENOMEM;
+	h->is_fresh = h->in.len > 0;
+	r = n ? take_head(c, data, n)
+	      : refuse_early(c, NEJ_REASON_FRAMING, NULL, "the request's head is too large");
+	return r < 0 ? r : (ssize_t)len;
+}
+
+static ssize_t feed_once(struct conn *c, const char *data, size_t len)
+{
+	struct http *h = c->http;
+
+	if (h->request == REQUEST_BODY)
+		return feed_body(c, data, len);
+	if (h->request != REQUEST_HEAD || h->response != RESPONSE_NONE)
+		return 0;
+	if (*data == '\r' || *data == '\n')
+		return 1; /* RFC 9112 section 2.2: an empty line before a request */
+	return feed_head(c, data, len);
+}
+
+int request_feed(struct conn *c, const char *data, size_t len_bytes)
+{
+	struct http *h = c->http;
+
+	while (len_bytes) {
+		ssize_t n = feed_once(c, data, len_bytes);
+
+		if (n < 0 || !http_is_on(c, h))
+			return n < 0 ? (int)n : 0;
+		if (n == 0)
+			break;
+		data += n;
+		len_bytes -= (size_t)n;
+	}
+	if (len_bytes)
+		buf_add(&h->in, data, len_bytes);
+	/* an unfinished head waits for more; anything else for its turn */
+	h->is_fresh = h->in.len > 0 && (h->is_fresh || h->request != REQUEST_HEAD);
+	return h->in.is_failed ? -ENOMEM : 0;
+}

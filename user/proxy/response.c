@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The way down: the server's heads are parsed and printed anew, bodies framed for the client, 1xx
+ * passed on, 101 only where a websocket was asked for. Everything is sent on as it comes. Read
+ * request.c for the way up.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "../wire/hop.h"
+#include "http.h"
+#include "pump.h"
+
+#define JOIN_BYTES 4096 /* of a body, sent in one piece with its head */
+
+/* The answer cannot be used and nothing of it was passed on: 502. */
+static int refuse_answer(struct conn *c, int error, const char *detail)
+{
+	const struct refusal why = {
+		.reason = NEJ_REASON_UPSTREAM_REFUSED,
+		.rule = POLICY_NO_RULE,
+		.error = error,
+		.detail = detail,
+	};
+
+	http_drop_server(c);
+	return request_refuse(c, &why);
+}
+
+/* The response is over, the client has it or will have. */
+static int end_response(struct conn *c)
+{
+	struct http *h = c->http;
+	bool is_settled;
+
+	record_end(c);
+	if (!h->is_server_keep || h->request != REQUEST_DONE)
+		http_drop_server(c);
+	if (!h->is_last)
+		return http_next_request(c);
+	is_settled = h->request == REQUEST_DONE && !c->client.is_readable && !h->in.len;
+	return conn_finish(c, is_settled);
+}
+
+/* The server's connection ended, or failed, where the protocol allows or not. */
+static int server_ended(struct conn *c, int error)
+{
+	struct http *h = c->http;
+
+	if (h->response == RESPONSE_BODY) {
+		if (h->down.kind == HTTP1_BODY_EOF && !error)
+			return end_response(c);
+		return CONN_RESET; /* cut short: the client must not take it for whole */
+	}
+	/* an idle connection may be closed at any time; a request that met it is sent again once */
+	if (h->is_reused && !h->server_in.len && h->request == REQUEST_DONE &&
+		h->up.kind == HTTP1_BODY_NONE) {
+		http_drop_server(c);
+		return request_dispatch(c);
+	}
+	return refuse_answer(c, error, "the server closed the connection without an answer");
+}
+
+/* --- heads */
+
+/* What the client is told of its own connection. */
+static struct hop_reply reply_of(const struct http *h, const struct http1_head *head)
+{
+	bool is_endless =
+		head->body == HTTP1_BODY_EOF || (head->body == HTTP1_BODY_CHUNKED && h->is_old);
+
+	return (struct hop_reply){
+		.is_old = h->is_old,
+		.is_close = is_endless || !h->is_keep_alive || h->request != REQUEST_DONE,
+	};
+}
+
+static int send_down(struct conn *c, struct buf *out, int flags)
+{
+	if (out->is_failed)
+		return -ENOMEM;
+	c->attempt.bytes_in += out->len;
+	return half_send(c, &c->server, &c->client, out->data, out->len, flags);
+}
+
+/* 100, 102, 103: on to a client that knows them. */
+static int pass_interim(struct conn *c, const struct http1_head *head)
+{
+	const struct hop_reply how = {0};
+	struct buf *out = &c->proxy->out;
+
+	if (c->http->is_old)
+		return 0;
+	buf_clear(out);
+	hop_print_response(head, &how, out);
+	return send_down(c, out, 0);
+}
+
+/* 101: the connection becomes a tunnel. rest: server bytes behind the head. */
+static int switch_protocols(
+	struct conn *c, const struct http1_head *head, const char *rest, size_t rest_len)
+{
+	const struct hop_reply how = {0};
+	struct buf *out = &c->proxy->out;
+	struct http *h = c->http;
+	int r;
+
+	if (!h->is_websocket || !head->is_websocket)
+		return refuse_answer(c, 0, "the server switched protocols unasked");
+	buf_clear(out);
+	hop_print_response(head, &how, out);
+	buf_add(out, rest, rest_len);
+	r = send_down(c, out, 0);
+	return r < 0 ? r : pump_start(c, h->in.data, h->in.len);
+}
+
+/* Body bytes; when the body ends the response does. Negative or the bytes used. */
+static ssize_t move_body(struct conn *c, const char *data, size_t len)
+{
+	struct http *h = c->http;
+	size_t n;
+	int r = http_body_move(c, &h->down, &c->server, &c->client, data, len, &n);
+
+	if (r < 0)
+		return CONN_RESET;
+	c->attempt.bytes_in += n;
+	if (r == 0)
+		return (ssize_t)n;
+	if (n < len)
+		h->is_server_keep = false; /* bytes nobody asked for */
+	r = end_response(c);
+	return r < 0 ? r : (ssize_t)len;
+}
+
+/* The final head, with as much of the body as came along. Negative or the bytes used of rest. */
+static ssize_t pass_final(
+	struct conn *c, const struct http1_head *head, const char *rest, size_t rest_len)
+{
+	struct http *h = c->http;
+	struct hop_reply how = reply_of(h, head);
+	struct buf *out = &c->proxy->out;
+	bool has_body = head->body != HTTP1_BODY_NONE;
+	size_t joined = 0;
+	ssize_t r;
+
+	h->is_last = how.is_close;
+	h->is_server_keep = head->is_keep_alive;
+	h->response = RESPONSE_BODY;
+	http_body_init(&h->down, head, h->is_old);
+	buf_clear(out);
+	hop_print_response(head, &how, out);
+	if (h->down.kind == HTTP1_BODY_LENGTH && rest_len <= JOIN_BYTES) {
+		joined = rest_len < h->down.left ? rest_len : h->down.left;
+		buf_add(out, rest, joined);
+		h->down.left -= joined;
+		if (!h->down.left)
+			has_body = false;
+	}
+	r = send_down(c, out, has_body && rest_len > joined ? MSG_MORE : 0);
+	if (r < 0)
+		return CONN_RESET;
+	if (!has_body) {
+		if (joined < rest_len)
+			h->is_server_keep = false;
+		r = end_response(c);
+		return r < 0 ? r : (ssize_t)rest_len;
+	}
+	if (rest_len == joined)
+		return (ssize_t)joined;
+	/* one move takes all there is, or the body ends with it */
+	r = move_body(c, rest + joined, rest_len - joined);
+	return r < 0 ? r : (ssize_t)rest_len;
+}
+
+/* --- reading */
+
+/* One head at the front of data. Negative, 0 (it is not complete), or the bytes used. */
+static ssize_t take_head(struct conn *c, const char *data, size_t len)
+{
+	struct http1_head *head = &c->proxy->head;
+	size_t n = http1_head_end(data, len);
+	ssize_t r;
+
+	if (!n)
+		return len < NEJ_MAX_HEAD_BYTES
+			? 0
+			: refuse_answer(c, 0, "the server's head is too large");
+	if (http1_parse_response(data, n, c->http->is_head, head) < 0)
+		return refuse_answer(c, 0, "the server's answer is malformed");
+	if (head->status == 101) {
+		r = switch_protocols(c, head, data + n, len - n);
+		return r < 0 ? r : (ssize_t)len;
+	}
+	if (head->status < 200) {
+		r = pass_interim(c, head);
+		return r < 0 ? r : (ssize_t)n;
+	}
+	r = pass_final(c, head, data + n, len - n);
+	return r < 0 ? r : (ssize_t)n + r;
+}
+
+static int feed(struct conn *c, const char *data, size_t len)
+{
+	struct http *h = c->http;
+
+	while (len) {
+		ssize_t n = h->response == RESPONSE_HEAD ? take_head(c, data, len)
+							 : move_body(c, data, len);
+
+		if (n < 0 || !http_is_on(c, h) || h->response == RESPONSE_NONE)
+			return n < 0 ? (int)n : 0;
+		if (n == 0)
+			break;
+		data += n;
+		len -= (size_t)n;
+	}
+	if (len)
+		buf_add(&h->server_in, data, len);
+	return h->server_in.is_failed ? -ENOMEM : 0;
+}
+
+/* A head that began in an earlier read. */
+static int feed_joined(struct conn *c, const char *data, size_t len)
+{
+	struct buf in = c->http->server_in;
+	int r = 0;
+
+	buf_init(&c->http->server_in);
+	buf_add(&in, data, len);
+	if (in.is_failed)
+		r = -ENOMEM;
+	else
+		r = feed(c, in.data, in.len);
+	buf_done(&in);
+	return r;
+}
+
+int response_pull(struct conn *c)
+{
+	struct http *h = c->http;
+	ssize_t n;
+	int r;
+
+	if (c->server.io.fd < 0 || !c->server.is_readable || c->server.stash)
+		return 0;
+	n = half_recv(&c->server, c->proxy->buf, PROXY_BUF_BYTES);
+	if (n == -EAGAIN)
+		return 0;
+	if (h->response == RESPONSE_NONE) {
+		/* between requests: its end, or bytes nobody asked for */
+		http_drop_server(c);
+		return 1;
+	}
+	if (n <= 0)
+		r = server_ended(c, (int)n);
+	else if (h->server_in.len)
+		r = feed_joined(c, c->proxy->buf, (size_t)n);
+	else
+		r = feed(c, c->proxy->buf, (size_t)n);
+	return r < 0 ? r : 1;
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Classification by bytes, never by port, and the checks that SNI and Host agree with the name the
+ * connection already has. A connection to a real address takes its name from the bytes, and that
+ * name's own addresses are dialled. Read dial.c next.
+ */
+#include "sniff.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../wire/clienthello.h"
+#include "dial.h"
+#include "gate.h"
+#include "http.h"
+#include "pump.h"
+#include "refuse.h"
+
+#define TLS_HANDSHAKE 22
+#define MAX_METHOD_BYTES 20
+
+/* --- classification */
+
+/* Is this the beginning of a method llhttp knows, or of a blank line before one? Only these make
+ * us wait for the rest of the line: a program that speaks another protocol may be waiting for us. */
+static bool is_method_prefix(const char *s, size_t n)
+{
+	static const char *const methods[] = {"GET", "POST", "HEAD", "PUT", "DELETE", "CONNECT",
+		"OPTIONS", "PATCH", "TRACE", "PROPFIND", "PROPPATCH", "MKCOL", "COPY", "MOVE",
+		"LOCK", "UNLOCK", "SEARCH", "REPORT", "MERGE", "CHECKOUT", "MKACTIVITY", "BIND",
+		"REBIND", "UNBIND", "ACL", "NOTIFY", "SUBSCRIBE", "UNSUBSCRIBE", "PURGE",
+		"MKCALENDAR", "LINK", "UNLINK", "SOURCE", "M-SEARCH"};
+
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+		size_t len = strlen(methods[i]);
+
+		if (n <= len ? !memcmp(methods[i], s, n)
+			     : !memcmp(methods[i], s, len) && s[len] == ' ')
+			return true;
+	}
+	return false;
+}
+
+static bool is_token(const char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)s[i] <= ' ' || (unsigned char)s[i] > '~')
+			return false;
+	return n > 0;
+}
+
+/* `TOKEN SP … SP HTTP/1.x` */
+static bool is_request_line(const char *s, size_t n)
+{
+	const char *blank = memchr(s, ' ', n);
+
+	while (n && (s[n - 1] == '\r' || s[n - 1] == ' '))
+		n--;
+	return blank && is_token(s, (size_t)(blank - s)) && n > 9 &&
+		!memcmp(s + n - 9, " HTTP/1.", 8);
+}
+
+enum sniff_kind sniff_classify(const char *data, size_t len_bytes)
+{
+	const char *end;
+
+	if (!len_bytes)
+		return SNIFF_MORE;
+	if (data[0] == TLS_HANDSHAKE) {
+		/* record type, version 3.x, and a ClientHello inside */
+		if ((len_bytes > 1 && data[1] != 3) || (len_bytes > 5 && data[5] != 1))
+			return SNIFF_RAW;
+		return len_bytes > 5 ? SNIFF_TLS : SNIFF_MORE;
+	}
+	while (len_bytes && (*data == '\r' || *data == '\n')) {
+		data++;
+		len_bytes--;
+	}
+	end = memchr(data, '\n', len_bytes);
+	if (end)
+		return is_request_line(data, (size_t)(end - data)) ? SNIFF_HTTP : SNIFF_RAW;
+	return is_method_prefix(data, len_bytes) && len_bytes < NEJ_MAX_HEAD_BYTES ? SNIFF_MORE
+										   : SNIFF_RAW;
+}
+
+/* --- refusals of a connection */
+
+struct ask sniff_ask(const struct conn *c)
+{
+	static const struct http1_text connect = {"CONNECT", 7};
+	const struct setup *s = c->setup;
+	struct ask ask = {
+		.host = s->host.len ? &s->host : NULL,
+		.port = s->port,
+		.app = s->app,
+		.layer = AUDIT_LAYER_PROXY,
+		.wants_json = s->wants_json,
+	};
+
+	if (s->kind == SETUP_CONNECT && !s->is_socks)
+		ask.method = connect;
+	else if (s->is_socks && !s->app)
+		ask.app = AUDIT_APP_SOCKS5;
+	return ask;
+}
+
+static int refuse(struct conn *c, const struct refusal *why)
+{
+	struct ask ask = sniff_ask(c);
+
+	return refuse_connection(c, &ask, why);
+}
+
+static int refuse_plainly(struct conn *c, enum nej_reason reason, const char *detail)
+{
+	const struct refusal why = {.reason = reason, .rule = POLICY_NO_RULE, .detail = detail};
+
+	return refuse(c, &why);
+}
+
+/* --- dialling */
+
+static void on_dialled(struct conn *c, const struct refusal *why)
+{
+	struct setup *s = c->setup;
+	int r;
+
+	s->is_dialling = false;
+	r = why ? refuse(c, why) : s->reached(c);
+	if (r == 0 && c->setup)
+		r = setup_read(c);
+	conn_end(c, r);
+}
+
+int sniff_dial(struct conn *c)
+{
+	struct setup *s = c->setup;
+	struct dial_target target = {
+		.host = &s->host, .port = s->port, .is_host_port = s->is_host_port};
+	struct refusal why;
+	int r = dial_start(c, &target, on_dialled, &why);
+
+	if (r < 0)
+		return refuse(c, &why);
+	if (r > 0)
+		return s->reached(c);
+	s->is_dialling = true;
+	return setup_wait(c);
+}
+
+/* --- what happens once the bytes are understood */
+
+/* The server is connected and everything is decided: the record, then the bytes. */
+static int establish(struct conn *c)
+{
+	struct setup *s = c->setup;
+	struct ask ask = sniff_ask(c);
+
+	if (!s->is_recorded && record_allowed(c, &ask, s->rule) < 0)
+		return refuse_plainly(c, NEJ_REASON_AUDIT_UNAVAILABLE, NULL);
+	return pump_start(c, s->view, s->view_len);
+}
+
+int sniff_gave_up(struct conn *c, bool is_timeout)
+{
+	struct setup *s = c->setup;
+	struct refusal why = {.reason = NEJ_REASON_NO_NAME, .rule = POLICY_NO_RULE};
+	uint32_t rule;
+
+	if (s->kind == SETUP_EXPLICIT && !s->view_len)
+		return CONN_CLOSE; /* asked for nothing */
+	if (s->is_raw_ok && c->server.io.fd >= 0)
+		return establish(c); /* a client that only listens: its FIN goes on */
+	if (s->host.len && !s->is_host_port)
+		gate_connection(c->proxy, POLICY_SCHEME_ANY, &s->host, s->port, &rule, &why);
+	if (why.reason == NEJ_REASON_NONE || why.reason == NEJ_REASON_RULE) {
+		/* it could have been allowed: nobody knows what was meant */
+		why.reason = s->view_len ? NEJ_REASON_UNKNOWN_PROTOCOL : NEJ_REASON_NO_NAME;
+		why.rule = POLICY_NO_RULE;
+	}
+	why.detail = is_timeout ? "the client did not finish its first message in time"
+				: "the client closed before its first message was complete";
+	return refuse(c, &why);
+}
+
+static int pass(struct conn *c, enum policy_scheme scheme)
+{
+	struct setup *s = c->setup;
+	struct refusal why;
+
+	if (!gate_connection(c->proxy, scheme, &s->host, s->port, &s->rule, &why))
+		return refuse(c, &why);
+	if (c->server.io.fd >= 0)
+		return establish(c);
+	s->reached = establish;
+	return sniff_dial(c);
+}
+
+/* The name in a ClientHello against what is known. Refused when negative or the set-up is gone. */
+static int check_sni(struct conn *c, const struct clienthello *hello)
+{
+	struct setup *s = c->setup;
+	char detail[600];
+
+	if (!hello->has_sni) {
+		if (s->host.kind == HOST_NAME)
+			return refuse_plainly(c, NEJ_REASON_NO_NAME, "the ClientHello has no SNI");
+		return 0; /* an address literal, decided as one */
+	}
+	if (host_equal(&hello->host, &s->host))
+		return 0;
+	if (!s->is_fixed && hello->host.kind == HOST_NAME) {
+		s->host = hello->host;
+		return 0;
+	}
+	snprintf(detail, sizeof(detail), "SNI %s on a connection to %s", hello->host.name,
+		s->host.name);
+	return refuse_plainly(c,
+		hello->host.kind == HOST_ADDR ? NEJ_REASON_ADDRESS_LITERAL
+					      : NEJ_REASON_HOST_MISMATCH,
+		detail);
+}
+
+static int step_tls(struct conn *c)
+{
+	struct setup *s = c->setup;
+	struct clienthello hello;
+	int r = clienthello_parse((const uint8_t *)s->view, s->view_len, &hello);
+
+	if (r == -EAGAIN)
+		return 0;
+	s->app = AUDIT_APP_TLS;
+	if (r == -EINVAL)
+		return refuse_plainly(c, NEJ_REASON_MALFORMED_HOST, "the SNI is not a host name");
+	if (r < 0)
+		return refuse_plainly(c, NEJ_REASON_FRAMING, "malformed ClientHello");
+	r = check_sni(c, &hello);
+	return r < 0 || !c->setup ? r : pass(c, POLICY_SCHEME_HTTPS);
+}
+
+static int step_raw(struct conn *c)
+{
+	struct setup *s = c->setup;
+	struct refusal why;
+
+	s->app = AUDIT_APP_RAW;
+	if (s->is_raw_ok)
+		return establish(c);
+	if (!gate_connection(c->proxy, POLICY_SCHEME_TCP, &s->host, s->port, &s->rule, &why)) {
+		/* the host may be allowed, only not with this protocol */
+		if (why.reason == NEJ_REASON_NO_RULE && s->host.kind == HOST_NAME)
+			why.reason = NEJ_REASON_UNKNOWN_PROTOCOL;
+		return refuse(c, &why);
+	}
+	if (c->server.io.fd >= 0)
+		return establish(c);
+	s->reached = establish;
+	return sniff_dial(c);
+}
+
+static int step_http(struct conn *c)
+{
+	c->setup->app = AUDIT_APP_HTTP;
+	if (c->setup->has_spoken)
+		return refuse_plainly(c, NEJ_REASON_UNKNOWN_PROTOCOL,
+			"an HTTP request on a connection whose server spoke first");
+	return http_start(c);
+}
+
+int sniff_step(struct conn *c)
+{
+	struct setup *s = c->setup;
+
+	if (s->is_host_port)
+		return step_raw(c);
+	switch (sniff_classify(s->view, s->view_len)) {
+	case SNIFF_TLS:
+		return step_tls(c);
+	case SNIFF_HTTP:
+		return step_http(c);
+	case SNIFF_RAW:
+		return step_raw(c);
+	default:
+		return 0;
+	}
+}
+
+/* --- servers that may speak first */
+
+/* Server bytes go down while the client's are still being sniffed. The record comes before them. */
+static void early_on_server(struct loop_io *io, uint32_t events)
+{
+	struct conn *c = conn_of_server(io);
+	struct setup *s = c->setup;
+	struct ask ask = sniff_ask(c);
+	int r = half_note(&c->server, events);
+
+	if (r == 0 && c->server.is_readable && !s->is_recorded) {
+		if (!ask.app)
+			ask.app = AUDIT_APP_RAW;
+		s->is_recorded = true;
+		if (record_allowed(c, &ask, s->rule) < 0)
+			r = refuse_plainly(c, NEJ_REASON_AUDIT_UNAVAILABLE, NULL);
+	}
+	if (r == 0 && c->setup)
+		r = pump_move(c, &c->server, &c->client);
+	if (r == 0 && c->setup && c->attempt.bytes_in)
+		s->has_spoken = true;
+	conn_end(c, r);
+}
+
+int sniff_reached_early(struct conn *c)
+{
+	struct setup *s = c->setup;
+	struct ask ask = sniff_ask(c);
+
+	/* a port of the host's loopback: nothing in the bytes could change the verdict */
+	if (s->is_host_port) {
+		if (!ask.app)
+			ask.app = AUDIT_APP_RAW;
+		if (record_allowed(c, &ask, s->rule) < 0)
+			return refuse_plainly(c, NEJ_REASON_AUDIT_UNAVAILABLE, NULL);
+		return pump_start(c, s->view, s->view_len);
+	}
+	return conn_watch(c, &c->server, early_on_server);
+}
+
+int sniff_early(struct conn *c)
+{
+	struct setup *s = c->setup;
+	struct refusal why;
+
+	if (s->kind != SETUP_TRANSPARENT)
+		return 0;
+	if (s->is_host_port) {
+		if (!gate_host_port(c->proxy, s->port, &why))
+			return refuse(c, &why);
+	} else if (!gate_connection(
+			   c->proxy, POLICY_SCHEME_TCP, &s->host, s->port, &s->rule, &why)) {
+		return 0; /* perhaps as HTTPS or HTTP: wait for the bytes */
+	}
+	s->is_raw_ok = true;
+	s->reached = sniff_reached_early;
+	return sniff_dial(c);
+}
