@@ -9,7 +9,7 @@ get() {
 for path in /repos/../admin /repos/%2e%2e/admin /repos/.%2e/admin '/repos/..;/admin' /../../admin \
 	/repos/..%2fadmin /repos/..%5cadmin '/repos\\..\\admin' /repos/%252e%252e/admin \
 	/repos/x/../../admin '/repos/%2e%2e%2fadmin' '/repos/../admin?x=/repos/'; do
-	expect 0 '^HTTP/1.1 (400|403)' get "$path"
+	expect 0 '^HTTP/1.1 4' get "$path"
 done
 for path in /repos/a%20b /repos/caf%C3%A9 /repos/@scope%2fname '/repos/x?y=../z'; do
 	expect 0 '^HTTP/1.1 200' get "$path"
