@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "../../include/ranges.h"
 
@@ -33,9 +34,9 @@ struct prefix {
 
 static inline bool addr_is_v4(const struct addr *a)
 {
-	const uint32_t *w = (const uint32_t *)(const void *)a->b;
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 
-	return !w[0] && !w[1] && w[2] == htonl(0xffff);
+	return !memcmp(a->b, mapped, sizeof(mapped));
 }
 
 struct addr addr_from_v4(uint32_t host_order);
