@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A proxy in a thread of its own between sockets of the test, with stand-ins at link time for the
+ * policy, the resolver, the synthetic addresses, the flows map and the audit ring. Each test is one
+ * client and one or two servers on loopback. Included by exactly one file a test program.
+ */
+#ifndef NEJ_TEST_WORLD_H
+#define NEJ_TEST_WORLD_H
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../../../user/base/cleanup.h"
+#include "../../../user/base/clock.h"
+#include "../../../user/kernel/origin.h"
+#include "../../../user/proxy/proxy.h"
+
+#define WAIT_MS 5000
+#define QUIET_MS 150
+
+/* --- the policy: what the test says */
+
+struct world_rule {
+	const char *host; /* NULL: any */
+	uint16_t port;	  /* 0: any */
+	enum policy_scheme scheme; /* ANY: all */
+	const char *path; /* prefix; NULL: all */
+	enum policy_verdict verdict;
+	bool is_inspect;
+	enum policy_transport transport;
+};
+
+struct world_name {
+	const char *name;
+	const char *addrs[4];
+	int status;   /* instead of addresses */
+	bool is_late; /* answered after the call returned */
+};
+
+struct world_event {
+	enum audit_kind kind;
+	enum nej_reason reason;
+	enum audit_app app;
+	uint16_t port, status;
+	char host[300], method[32], url[300], detail[300];
+	uint64_t bytes_out, bytes_in;
+};
+
+static struct world {
+	struct loop *loop;
+	struct proxy *proxy;
+	pthread_t thread;
+	int stop_fd;
+	struct loop_io stop;
+	uint16_t port, eager_port;
+	const struct world_rule *rules;
+	struct world_name names[8];
+	struct nej_origin origin;
+	bool has_origin;
+	struct addr synthetic; /* stands for synthetic_name */
+	const char *synthetic_name;
+	_Atomic int n_held;
+	enum nej_reason may_pass;
+	bool is_ring_full, is_drained; /* drained: amending comes too late */
+	bool denies_private;
+	uint16_t host_port;
+	uint64_t max_connections;
+	pthread_mutex_t lock;
+	struct world_event events[64];
+	size_t n_events;
+	_Atomic int n_lookups;
+} w = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool rule_matches(const struct world_rule *r, const struct policy_ask *ask)
+{
+	if (r->host && strcmp(r->host, ask->host->name))
+		return false;
+	if (r->port && r->port != ask->port)
+		return false;
+	return r->scheme == POLICY_SCHEME_ANY || ask->scheme == POLICY_SCHEME_ANY ||
+		r->scheme == ask->scheme;
+}
+
+void policy_decide(const struct policy *p, const struct policy_ask *ask,
+	struct policy_decision *ret)
+{
+	(void)p;
+	*ret = (struct policy_decision){.verdict = POLICY_DENY,
+		.reason = ask->host->kind == HOST_ADDR ? NEJ_REASON_ADDRESS_LITERAL
+						       : NEJ_REASON_NO_RULE,
+		.rule = POLICY_NO_RULE};
+	for (size_t i = 0; w.rules && (w.rules[i].host || w.rules[i].verdict); i++) {
+		const struct world_rule *r = &w.rules[i];
+
+		if (!rule_matches(r, ask))
+			continue;
+		if (r->path && ask->has_url &&
+			(ask->path_len < strlen(r->path) ||
+				memcmp(r->path, ask->path, strlen(r->path))))
+			continue;
+		ret->verdict = r->verdict;
+		if (r->path && !ask->has_url)
+			ret->verdict = POLICY_NEED_URL;
+		if (ask->scheme == POLICY_SCHEME_ANY && r->scheme != POLICY_SCHEME_ANY)
+			ret->verdict = POLICY_NEED_URL;
+		ret->reason = NEJ_REASON_RULE;
+		ret->rule = (uint32_t)i;
+		ret->is_inspect = r->is_inspect;
+		ret->transport = r->transport;
+		return;
+	}
+}
+
+enum nej_reason policy_check_resolved(const struct policy *p, const struct addr *addr)
+{
+	enum nej_range range = addr_classify(addr, NULL);
+
+	(void)p;
+	/* the servers of these tests are on loopback */
+	if (range == NEJ_RANGE_LOOPBACK || range == NEJ_RANGE_GLOBAL)
+		return NEJ_REASON_NONE;
+	return NEJ_REASON_PRIVATE_ADDRESS;
+}
+
+bool policy_has_host_port(const struct policy *p, uint16_t port)
+{
+	(void)p;
+	return w.host_port && w.host_port == port;
+}
+
+bool policy_rule(const struct policy *p, uint32_t rule, struct policy_rule_info *ret)
+{
+	(void)p;
+	if (rule == POLICY_NO_RULE)
+		return false;
+	*ret = (struct policy_rule_info){.line = 7 + rule, .text = "deny: some.test"};
+	return true;
+}
+
+bool policy_has_rules(const struct policy *p)
+{
+	(void)p;
+	return true;
+}
+
+bool policy_audits_allowed(const struct policy *p)
+{
+	(void)p;
+	return true;
+}
+
+bool policy_fails_closed(const struct policy *p)
+{
+	(void)p;
+	return true;
+}
+
+uint64_t policy_max_connections(const struct policy *p)
+{
+	(void)p;
+	return w.max_connections;
+}
+
+/* --- names */
+
+static struct resolve_request *late_request;
+static struct resolve_answer late_answer;
+static struct loop_timer late_timer;
+
+static void on_late(struct loop_timer *timer)
+{
+	struct resolve_request *req = late_request;
+
+	(void)timer;
+	late_request = NULL;
+	if (req)
+		req->on_answer(req, 0, &late_answer);
+}
+
+int resolve_addrs(struct resolve *r, const struct host *name, struct resolve_request *req)
+{
+	struct resolve_answer a = {.ttl_s = 60};
+
+	(void)r;
+	w.n_lookups++;
+	for (size_t i = 0; i < ARRAY_SIZE(w.names); i++) {
+		const struct world_name *n = &w.names[i];
+
+		if (!n->name || strcmp(n->name, name->name))
+			continue;
+		for (size_t k = 0; k < ARRAY_SIZE(n->addrs) && n->addrs[k]; k++)
+			addr_parse(n->addrs[k], strlen(n->addrs[k]), &a.addrs[a.n_addrs++]);
+		if (!n->is_late) {
+			req->on_answer(req, n->status, &a);
+			return 0;
+		}
+		late_request = req;
+		late_answer = a;
+		req->query = &late_answer;
+		late_timer.on_timeout = on_late;
+		return loop_timer_set(w.loop, &late_timer, 30);
+	}
+	req->on_answer(req, -ENOENT, &a);
+	return 0;
+}
+
+void resolve_cancel(struct resolve *r, struct resolve_request *req)
+{
+	(void)r;
+	if (late_request == req)
+		late_request = NULL;
+	req->query = NULL;
+}
+
+bool synth_covers(const struct synth *s, const struct addr *addr)
+{
+	(void)s;
+	return w.synthetic_name && addr_equal(addr, &w.synthetic);
+}
+
+int synth_hold(struct synth *s, const struct addr *addr, struct host *ret)
+{
+	(void)s;
+	(void)addr;
+	w.n_held++;
+	return host_parse(w.synthetic_name, strlen(w.synthetic_name), ret);
+}
+
+void synth_release(struct synth *s, const struct addr *addr)
+{
+	(void)s;
+	(void)addr;
+	w.n_held--;
+}
+
+int origin_find(int flows_fd, const struct endpoint *client, struct nej_origin *ret)
+{
+	(void)flows_fd;
+	(void)client;
+	if (!w.has_origin)
+		return -ENOENT;
+	*ret = w.origin;
+	return 0;
+}
+
+/* --- records */
+
+bool audit_ring_has_room(const struct audit_ring *ring)
+{
+	(void)ring;
+	return !w.is_ring_full;
+}
+
+static void copy_text(char *to, size_t size, struct audit_text t)
+{
+	snprintf(to, size, "%.*s", (int)t.len, t.ptr ? t.ptr : "");
+}
+
+int audit_ring_put(struct audit_ring *ring, const struct audit_event *e, uint64_t *ret_ticket)
+{
+	struct world_event *to;
+
+	(void)ring;
+	if (w.is_ring_full)
+		return -ENOSPC;
+	pthread_mutex_lock(&w.lock);
+	assert_true(w.n_events < ARRAY_SIZE(w.events));
+	to = &w.events[w.n_events++];
+	*to = (struct world_event){.kind = e->kind, .reason = e->reason, .app = e->app,
+		.port = e->port, .status = e->status, .bytes_out = e->bytes_out,
+		.bytes_in = e->bytes_in};
+	copy_text(to->host, sizeof(to->host), e->host);
+	copy_text(to->method, sizeof(to->method), e->method);
+	copy_text(to->url, sizeof(to->url), e->url);
+	copy_text(to->detail, sizeof(to->detail), e->detail);
+	if (ret_ticket)
+		*ret_ticket = w.n_events - 1;
+	pthread_mutex_unlock(&w.lock);
+	return 0;
+}
+
+bool audit_ring_amend(struct audit_ring *ring, uint64_t ticket, uint64_t bytes_out,
+	uint64_t bytes_in, uint64_t duration_us)
+{
+	(void)ring;
+	(void)duration_us;
+	if (w.is_drained)
+		return false;
+	pthread_mutex_lock(&w.lock);
+	w.events[ticket].bytes_out = bytes_out;
+	w.events[ticket].bytes_in = bytes_in;
+	pthread_mutex_unlock(&w.lock);
+	return true;
+}
+
+static size_t count_events(void)
+{
+	size_t n;
+
+	pthread_mutex_lock(&w.lock);
+	n = w.n_events;
+	pthread_mutex_unlock(&w.lock);
+	return n;
+}
+
+/* Waits for the n-th event (from 0). */
+static inline struct world_event event_at(size_t n)
+{
+	struct world_event e;
+
+	for (int i = 0; i < WAIT_MS && count_events() <= n; i++)
+		usleep(1000);
+	assert_true(count_events() > n);
+	pthread_mutex_lock(&w.lock);
+	e = w.events[n];
+	pthread_mutex_unlock(&w.lock);
+	return e;
+}
+
+/* --- sockets of the test: blocking, with a limit */
+
+static void set_limit(int fd)
+{
+	struct timeval tv = {.tv_sec = WAIT_MS / 1000};
+	int one = 1;
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+}
+
+static int listen_on(const char *addr, uint16_t *ret_port)
+{
+	struct sockaddr_in sa = {.sin_family = AF_INET};
+	socklen_t len = sizeof(sa);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	inet_pton(AF_INET, addr, &sa.sin_addr);
+	assert_int_equal(bind(fd, (struct sockaddr *)&sa, sizeof(sa)), 0);
+	assert_int_equal(listen(fd, 128), 0);
+	getsockname(fd, (struct sockaddr *)&sa, &len);
+	*ret_port = ntohs(sa.sin_port);
+	set_limit(fd);
+	return fd;
+}
+
+static int connect_to(uint16_t port)
+{
+	struct sockaddr_in sa = {
+		.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(0x7f000001)}};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	set_limit(fd);
+	assert_int_equal(connect(fd, (struct sockaddr *)&sa, sizeof(sa)), 0);
+	return fd;
+}
+
+static int accept_from(int listener)
+{
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+
+	assert_true(fd >= 0);
+	set_limit(fd);
+	return fd;
+}
+
+static void put(int fd, const void *data, size_t len)
+{
+	assert_int_equal(send(fd, data, len, MSG_NOSIGNAL), (ssize_t)len);
+}
+
+static void put_text(int fd, const char *text)
+{
+	put(fd, text, strlen(text));
+}
+
+/* Exactly these bytes come. */
+static void expect(int fd, const void *data, size_t len)
+{
+	char *got = malloc(len + 1);
+	size_t n = 0;
+
+	while (n < len) {
+		ssize_t r = recv(fd, got + n, len - n, 0);
+
+		if (r <= 0) {
+			print_error("got only %zu of %zu bytes: %.*s\n", n, len, (int)n, got);
+			fail();
+		}
+		n += (size_t)r;
+	}
+	got[len] = 0;
+	if (memcmp(got, data, len))
+		print_error("got: %s\n", got);
+	assert_memory_equal(got, data, len);
+	free(got);
+}
+
+static void expect_text(int fd, const char *text)
+{
+	expect(fd, text, strlen(text));
+}
+
+/* Everything up to the FIN, or the errno. */
+static inline ssize_t take_all(int fd, char *buf, size_t size)
+{
+	size_t n = 0;
+
+	for (;;) {
+		ssize_t r = recv(fd, buf + n, size - 1 - n, 0);
+
+		if (r < 0)
+			return -errno;
+		if (r == 0)
+			break;
+		n += (size_t)r;
+	}
+	buf[n] = 0;
+	return (ssize_t)n;
+}
+
+static inline void expect_end(int fd)
+{
+	char c;
+
+	assert_int_equal(recv(fd, &c, 1, 0), 0);
+}
+
+static inline void expect_reset(int fd)
+{
+	char c;
+
+	assert_int_equal(recv(fd, &c, 1, 0), -1);
+	assert_int_equal(errno, ECONNRESET);
+}
+
+/* No connection arrives, no byte comes. */
+static inline void expect_quiet(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	assert_int_equal(poll(&p, 1, QUIET_MS), 0);
+}
+
+/* --- the proxy's thread */
+
+static enum nej_reason may_pass(void *arg)
+{
+	(void)arg;
+	return w.may_pass;
+}
+
+static void on_stop(struct loop_io *io, uint32_t events)
+{
+	(void)io;
+	(void)events;
+	loop_stop(w.loop, 0);
+}
+
+static void *run_loop(void *arg)
+{
+	(void)arg;
+	loop_run(w.loop);
+	return NULL;
+}
+
+static struct addr address(const char *text)
+{
+	struct addr a = {{0}};
+
+	addr_parse(text, strlen(text), &a);
+	return a;
+}
+
+/* The next connections ask for this address and port. */
+static void world_dest(const char *text, uint16_t port)
+{
+	struct addr a = address(text);
+
+	w.origin = (struct nej_origin){.dest = {.port_be = htons(port), .proto = IPPROTO_TCP},
+		.process = {.pid = 42, .uid = 1001, .comm = "agent"}};
+	memcpy(w.origin.dest.addr, a.b, sizeof(a.b));
+	w.has_origin = true;
+}
+
+static int nonblocking(int fd)
+{
+	struct timeval none = {0};
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &none, sizeof(none));
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	return fd;
+}
+
+static int world_start(void **state)
+{
+	static const struct addr own[] = {{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 9, 9, 9, 9}}};
+	static const uint32_t generation = 3;
+	static const struct policy *policy;
+	struct proxy_options o = {.policy = &policy, .generation = &generation,
+		.may_pass = may_pass, .host_addrs = own, .n_host_addrs = 1};
+	int proxy_fd = listen_on("127.0.0.1", &w.port);
+	int eager_fd = listen_on("127.0.0.1", &w.eager_port);
+
+	(void)state;
+	signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(loop_new(&w.loop), 0);
+	w.stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	w.stop.on_ready = on_stop;
+	loop_add(w.loop, &w.stop, w.stop_fd, EPOLLIN);
+	o.loop = w.loop;
+	o.flows_fd = w.stop_fd;
+	o.explicit4 = (struct endpoint){address("127.0.0.1"), w.port};
+	o.explicit6 = (struct endpoint){address("::1"), w.port};
+	assert_int_equal(proxy_new(&o, &w.proxy), 0);
+	proxy_add_listener(w.proxy, nonblocking(proxy_fd), false);
+	proxy_add_listener(w.proxy, nonblocking(eager_fd), true);
+	w.n_events = 0;
+	w.rules = NULL;
+	w.may_pass = NEJ_REASON_NONE;
+	w.is_ring_full = w.is_drained = false;
+	w.host_port = 0;
+	w.max_connections = 0;
+	w.n_lookups = 0;
+	w.synthetic_name = NULL;
+	memset(w.names, 0, sizeof(w.names));
+	world_dest("127.0.0.1", w.port);
+	pthread_create(&w.thread, NULL, run_loop, NULL);
+	return 0;
+}
+
+static int world_stop(void **state)
+{
+	uint64_t one = 1;
+
+	(void)state;
+	assert_int_equal(write(w.stop_fd, &one, sizeof(one)), sizeof(one));
+	pthread_join(w.thread, NULL);
+	proxy_free(w.proxy);
+	assert_int_equal(w.n_held, 0);
+	loop_free(w.loop);
+	close(w.stop_fd);
+	return 0;
+}
+
+/* A name at 127.0.0.1 whose synthetic address the client connected to. */
+static inline void world_name_dest(const char *name, uint16_t port)
+{
+	w.names[0] = (struct world_name){.name = name, .addrs = {"127.0.0.1"}};
+	w.synthetic = address("198.18.0.7");
+	w.synthetic_name = name;
+	world_dest("198.18.0.7", port);
+}
+
+static inline void wait_idle(void)
+{
+	for (int i = 0; i < WAIT_MS && proxy_open_count(w.proxy); i++)
+		usleep(1000);
+	assert_int_equal(proxy_open_count(w.proxy), 0);
+}
+
+#endif
