@@ -38,9 +38,9 @@ LDFLAGS_ALL := -pie -Wl,-z,relro,-z,now -Wl,--as-needed $(LDFLAGS)
 
 USER_SRC := $(sort $(wildcard user/*/*.c))
 MAIN_SRC := user/main.c
-BPF_SRC := $(sort $(wildcard bpf/*.bpf.c))
+BPF_SRC := $(filter-out bpf/unix.bpf.c,$(sort $(wildcard bpf/*.bpf.c)))
 BPF_HDR := $(wildcard bpf/*.h include/*.h vmlinux/*.h)
-SKEL := $(B)/bpf/nej.skel.h
+SKEL := $(B)/bpf/nej.skel.h $(B)/bpf/nej_unix.skel.h
 BPF_CFLAGS := -target bpf -g -O2 -mcpu=v3 -std=gnu17 -Wall -Wextra -Werror -Wno-unused-function \
 	-I/usr/include/$(shell gcc -print-multiarch)
 
@@ -92,8 +92,11 @@ $(B)/bpf/%.bpf.o: bpf/%.bpf.c $(BPF_HDR)
 $(B)/bpf/nej.bpf.o: $(BPF_SRC:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
 	$(BPFTOOL) gen object $@ $^
 
-$(SKEL): $(B)/bpf/nej.bpf.o
+$(B)/bpf/nej.skel.h: $(B)/bpf/nej.bpf.o
 	$(BPFTOOL) gen skeleton $< name nej_bpf > $@.tmp && mv $@.tmp $@
+
+$(B)/bpf/nej_unix.skel.h: $(B)/bpf/unix.bpf.o
+	$(BPFTOOL) gen skeleton $< name nej_unix > $@.tmp && mv $@.tmp $@
 
 $(B)/obj/%.o: %.c | $(SKEL)
 	@mkdir -p $(@D)

@@ -53,6 +53,7 @@ static __always_inline void event_emit(const struct event_ask *ask,
 		e->process = *process;
 	else
 		process_fill(&e->process);
+	e->born_ns = fold->born_ns;
 	fold->process = e->process;
 	fold->emitted_ns = now_ns;
 	bpf_ringbuf_submit(e, flags);
@@ -71,7 +72,7 @@ static __always_inline void event_count(
 	__u64 now_ns = bpf_ktime_get_ns();
 
 	if (!fold) {
-		struct nej_fold fresh = {};
+		struct nej_fold fresh = {.born_ns = now_ns, .rule = ask->rule};
 
 		bpf_map_update_elem(&folds, &ask->key, &fresh, BPF_NOEXIST);
 		fold = bpf_map_lookup_elem(&folds, &ask->key);

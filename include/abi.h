@@ -148,7 +148,8 @@ NEJ_ASSERT_LAYOUT(sizeof(struct nej_allow6_key) == 24);
 struct nej_allow {
 	__u8 verdict;	       /* NEJ_PASS or NEJ_DENY */
 	__u8 is_private_ok;    /* the policy's `private` covers all of the range */
-	__u8 pad[2];
+	__u8 round;	       /* of apply_policy: entries of an earlier round are taken away */
+	__u8 pad;
 	__u32 rule;    /* index in the policy, for the audit record */
 	__u64 expiry_ns; /* CLOCK_MONOTONIC; 0 never */
 };
@@ -184,8 +185,9 @@ struct nej_event {
 	__u32 rule;   /* of NEJ_PASS */
 	__u32 pad;
 	struct nej_process process;
+	__u64 born_ns; /* of its fold: one that LRU forgot counts from zero again */
 };
-NEJ_ASSERT_LAYOUT(sizeof(struct nej_event) == 80);
+NEJ_ASSERT_LAYOUT(sizeof(struct nej_event) == 88);
 
 /* map `folds` */
 struct nej_fold_key {
@@ -200,9 +202,12 @@ NEJ_ASSERT_LAYOUT(sizeof(struct nej_fold_key) == 24);
 struct nej_fold {
 	__u64 total;
 	__u64 emitted_ns; /* CLOCK_MONOTONIC of the last event */
+	__u64 born_ns;
+	__u32 rule; /* of NEJ_PASS */
+	__u32 pad;
 	struct nej_process process; /* of that event */
 };
-NEJ_ASSERT_LAYOUT(sizeof(struct nej_fold) == 48);
+NEJ_ASSERT_LAYOUT(sizeof(struct nej_fold) == 64);
 
 /* map `counters`, per CPU array: refusals by reason, then these */
 enum nej_counter {

@@ -11,7 +11,9 @@
 int apply_policy(struct object *o, const struct policy *p, struct nej_settings *settings);
 
 /* Supervisor's side of learn.h: one message from the worker, checked against the policy, written
- * to the maps, answered on the same socket. */
+ * to the maps, answered on the same socket. 0 when a message was answered (also with a refusal),
+ * -EAGAIN without one, -EPIPE when the worker is gone, -EBADMSG for a message no worker of ours
+ * sends (not answered). */
 int apply_learn(struct object *o, const struct policy *p, int fd);
 
 #endif

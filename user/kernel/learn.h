@@ -21,6 +21,23 @@ struct learn_request {
 	struct learn_request *next;
 };
 
+#define LEARN_MAX_ADDRS 64
+
+/* What goes over the socket, one message each way. Both ends are this binary. */
+struct learn_message {
+	uint32_t id;
+	uint32_t ttl_s;
+	uint32_t n_addrs;
+	uint32_t name_len;
+	char name[HOST_MAX_BYTES + 3]; /* no NUL; zeroes behind */
+	struct addr addrs[LEARN_MAX_ADDRS];
+};
+
+struct learn_reply {
+	uint32_t id;
+	int32_t status;
+};
+
 /* Worker side, over a SOCK_SEQPACKET socket (borrowed). */
 int learn_new(struct loop *loop, int fd, struct learn **ret);
 void learn_free(struct learn *l);
@@ -28,6 +45,8 @@ void learn_free(struct learn *l);
  * when on_done says 0. */
 int learn_addrs(struct learn *l, const struct host *name, const struct addr *addrs, size_t n_addrs,
 	uint32_t ttl_s, struct learn_request *req);
+/* Called once when the supervisor is gone. */
+void learn_on_hangup(struct learn *l, void (*on_hangup)(void *arg), void *arg);
 void learn_cancel(struct learn *l, struct learn_request *req);
 
 #endif

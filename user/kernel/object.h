@@ -28,16 +28,26 @@ int object_load(const char *name, struct object **ret, struct object_error *erro
  * nothing stays attached or pinned. Enforcement is complete, denying everything, when it returns. */
 int object_attach(struct object *o, int cgroup_fd, struct object_error *error);
 
+/* Is Unix-domain connect filtered too (Linux 6.7 with kernel BTF)? Known after object_load. */
+bool object_has_unix(const struct object *o);
+
 /* Are there pins of this name, and does a cgroup still hang on them? */
 bool object_is_pinned(const char *name);
 /* Removes pins (and thereby links) of this name. */
 int object_unpin(const char *name);
+/* Removes the pins of sandboxes whose cgroup is gone. Returns how many, or negative errno. */
+int object_collect(void);
 
 /* Detaches, unpins and frees. object_release frees but leaves pins and links in force. */
 void object_free(struct object *o);
 void object_release(struct object *o);
 
-int object_settings(struct object *o, const struct nej_settings *settings); /* one atomic write */
+/* Each word of the block changes at once; a block that becomes active does so last. */
+int object_settings(struct object *o, const struct nej_settings *settings);
+const struct nej_settings *object_settings_now(const struct object *o); /* as last written */
+/* Rounds of apply_policy: entries written in an earlier one are known by it. */
+uint8_t object_begin_round(struct object *o);
+uint8_t object_round(const struct object *o);
 int object_flows_fd(struct object *o); /* a new read-only descriptor, for the worker */
 int object_map_fd(const struct object *o, const char *map); /* borrowed */
 

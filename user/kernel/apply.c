@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * From a policy to the maps `ports`, `allow4` and `allow6`. New entries go in first, then those of
+ * the policy before go out, so that what both allow is never refused. Read bpf/decide.bpf.h for
+ * what the maps mean.
+ */
+#include "apply.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <bpf/bpf.h>
+
+#include "../base/cleanup.h"
+#include "../base/clock.h"
+#include "learn.h"
+
+#define N_PORTS 65536
+#define MAX_TTL_S 3600u
+/* A client may use an address until the very end of its TTL, and connect a little later. */
+#define GRACE_NS 30000000000ull
+
+/* --- ports */
+
+static void mark_ports(const struct policy *p, uint8_t flags[static N_PORTS])
+{
+	const struct policy_port *ports;
+	const uint16_t *host_ports;
+	size_t n = policy_ports(p, &ports);
+
+	for (size_t i = 0; i < n; i++) {
+		if (ports[i].proto != IPPROTO_TCP)
+			continue;
+		for (unsigned int port = ports[i].first; port <= ports[i].last; port++)
+			flags[port] |= NEJ_PORT_PROXY | (ports[i].is_eager ? NEJ_PORT_EAGER : 0);
+	}
+	n = policy_host_ports(p, &host_ports);
+	for (size_t i = 0; i < n; i++)
+		flags[host_ports[i]] |= NEJ_PORT_HOST;
+}
+
+static bool has_every_port(const uint8_t flags[static N_PORTS])
+{
+	for (unsigned int port = 1; port < N_PORTS; port++)
+		if (!(flags[port] & NEJ_PORT_PROXY))
+			return false;
+	return true;
+}
+
+/* With NEJ_F_ANY_PORT what stands for itself is left out: a port without entry is eager. */
+static bool is_needed(uint8_t flags, bool has_any)
+{
+	return flags && !(has_any && flags == (NEJ_PORT_PROXY | NEJ_PORT_EAGER));
+}
+
+static int add_ports(int fd, const uint8_t flags[static N_PORTS], bool has_any)
+{
+	for (unsigned int port = 1; port < N_PORTS; port++) {
+		struct nej_port_key key = {.proto = IPPROTO_TCP, .port_be = htons((uint16_t)port)};
+		struct nej_port value = {.flags = flags[port]};
+
+		if (is_needed(flags[port], has_any) &&
+			bpf_map_update_elem(fd, &key, &value, BPF_ANY) < 0)
+			return errno == E2BIG ? -ENOSPC : -errno;
+	}
+	return 0;
+}
+
+static int del_ports(int fd, const uint8_t flags[static N_PORTS], bool has_any)
+{
+	struct nej_port_key key, next;
+	void *at = NULL;
+
+	while (!bpf_map_get_next_key(fd, at, &next)) {
+		/* The key before is deleted only now: its successor is known. */
+		if (at && !is_needed(flags[ntohs(key.port_be)], has_any))
+			bpf_map_delete_elem(fd, &key);
+		key = next;
+		at = &key;
+	}
+	if (at && !is_needed(flags[ntohs(key.port_be)], has_any))
+		bpf_map_delete_elem(fd, &key);
+	return 0;
+}
+
+static int apply_ports(struct object *o, const struct policy *p, uint32_t *flags_out)
+{
+	_cleanup_free_ uint8_t *flags = calloc(N_PORTS, 1);
+	int fd = object_map_fd(o, "ports"), r;
+	bool has_any;
+
+	if (!flags)
+		return -ENOMEM;
+	mark_ports(p, flags);
+	has_any = has_every_port(flags);
+	r = add_ports(fd, flags, has_any);
+	if (r < 0)
+		return r;
+	if (has_any)
+		*flags_out |= NEJ_F_ANY_PORT;
+	return del_ports(fd, flags, has_any);
+}
+
+/* --- allow4, allow6 */
+
+struct allow_entry {
+	struct prefix prefix;
+	uint8_t proto;
+	uint16_t port; /* 0: every port */
+	struct nej_allow value;
+};
+
+static bool is_v4_prefix(const struct prefix *p)
+{
+	return addr_is_v4(&p->addr) && p->bits >= 96;
+}
+
+static int add_allow(struct object *o, const struct allow_entry *e)
+{
+	struct nej_allow4_key key4 = {.proto = e->proto, .port_be = htons(e->port)};
+	struct nej_allow6_key key6 = {.proto = e->proto, .port_be = htons(e->port)};
+	int r;
+
+	if (is_v4_prefix(&e->prefix)) {
+		key4.prefix_bits = 32 + e->prefix.bits - 96u;
+		memcpy(key4.addr, e->prefix.addr.b + 12, 4);
+		r = bpf_map_update_elem(object_map_fd(o, "allow4"), &key4, &e->value, BPF_ANY);
+	} else {
+		key6.prefix_bits = 32 + e->prefix.bits;
+		memcpy(key6.addr, e->prefix.addr.b, 16);
+		r = bpf_map_update_elem(object_map_fd(o, "allow6"), &key6, &e->value, BPF_ANY);
+	}
+	return r < 0 ? -errno : 0;
+}
+
+/* One entry a port of the range, or one for all. */
+static int add_allow_ports(
+	struct object *o, struct allow_entry *e, uint16_t first, uint16_t last)
+{
+	int r = 0;
+
+	if (first <= 1 && last == 65535) {
+		e->port = 0;
+		return add_allow(o, e);
+	}
+	for (unsigned int port = first; port <= last && !r; port++) {
+		e->port = (uint16_t)port;
+		r = port ? add_allow(o, e) : 0;
+	}
+	return r;
+}
+
+/* Address number i of n evenly spread over a prefix, the last one included. */
+static struct addr spread_addr(const struct prefix *p, unsigned int i, unsigned int n_bits)
+{
+	struct addr a = p->addr;
+
+	for (unsigned int bit = 0; bit < 128u - p->bits; bit++) {
+		unsigned int at = p->bits + bit;
+		bool is_set = bit < n_bits ? (i >> (n_bits - 1 - bit)) & 1 : i & 1;
+
+		if (is_set)
+			a.b[at / 8] |= (uint8_t)(0x80 >> at % 8);
+	}
+	return a;
+}
+
+/*
+ * Does `private` cover every address of the range? Looked at through up to 4096 addresses, both
+ * ends of each equal part among them; where it does not, private addresses of the range are
+ * refused one by one in the kernel.
+ */
+static bool is_private_ok(const struct policy *p, const struct prefix *prefix)
+{
+	unsigned int host_bits = 128u - prefix->bits, n_bits = host_bits < 12 ? host_bits : 12;
+
+	if (addr_classify(&prefix->addr, NULL) != NEJ_RANGE_PRIVATE)
+		return false;
+	for (unsigned int i = 0; i < 1u << n_bits; i++) {
+		struct addr a = spread_addr(prefix, i, n_bits);
+
+		if (policy_check_resolved(p, &a) != NEJ_REASON_NONE)
+			return false;
+	}
+	return true;
+}
+
+static int add_ranges(struct object *o, const struct policy *p, uint8_t round)
+{
+	const struct policy_range *ranges;
+	size_t n = policy_kernel_ranges(p, &ranges);
+
+	for (size_t i = 0; i < n; i++) {
+		struct allow_entry e = {
+			.prefix = ranges[i].prefix,
+			.proto = ranges[i].proto,
+			.value = {.verdict = NEJ_PASS, .rule = ranges[i].rule, .round = round},
+		};
+		int r;
+
+		e.value.is_private_ok = is_private_ok(p, &e.prefix);
+		r = add_allow_ports(o, &e, ranges[i].first, ranges[i].last);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Deletes the entries `is_stale` picks. Keys are collected first: a trie may not change under its
+ * own iteration. */
+static int del_allow(int fd, size_t key_bytes, bool (*is_stale)(const struct nej_allow *, uint64_t),
+	uint64_t arg)
+{
+	_cleanup_free_ uint8_t *keys = NULL;
+	uint8_t next[sizeof(struct nej_allow6_key)];
+	size_t n = 0, cap = 0;
+	void *at = NULL;
+
+	while (!bpf_map_get_next_key(fd, at, next)) {
+		if (n == cap) {
+			uint8_t *more;
+
+			cap = cap ? cap * 2 : 64;
+			more = reallocarray(keys, cap, key_bytes);
+			if (!more)
+				return -ENOMEM;
+			keys = more;
+		}
+		at = memcpy(keys + n++ * key_bytes, next, key_bytes);
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct nej_allow value;
+
+		if (!bpf_map_lookup_elem(fd, keys + i * key_bytes, &value) && is_stale(&value, arg))
+			bpf_map_delete_elem(fd, keys + i * key_bytes);
+	}
+	return 0;
+}
+
+static bool is_of_other_round(const struct nej_allow *value, uint64_t round)
+{
+	return value->round != round;
+}
+
+static bool is_expired(const struct nej_allow *value, uint64_t now_ns)
+{
+	return value->expiry_ns && value->expiry_ns < now_ns;
+}
+
+static int del_allow_both(
+	struct object *o, bool (*is_stale)(const struct nej_allow *, uint64_t), uint64_t arg)
+{
+	int r = del_allow(
+		object_map_fd(o, "allow4"), sizeof(struct nej_allow4_key), is_stale, arg);
+
+	return r < 0 ? r
+		     : del_allow(object_map_fd(o, "allow6"), sizeof(struct nej_allow6_key),
+			       is_stale, arg);
+}
+
+int apply_policy(struct object *o, const struct policy *p, struct nej_settings *settings)
+{
+	uint32_t flags = settings->flags & ~(uint32_t)(NEJ_F_ANY_PORT | NEJ_F_INBOUND_DENY);
+	uint8_t round = object_begin_round(o);
+	int r;
+
+	r = apply_ports(o, p, &flags);
+	if (r < 0)
+		return r;
+	r = add_ranges(o, p, round);
+	if (r < 0)
+		return r;
+	/* Learned addresses go too: the names they were learned for are asked again. */
+	r = del_allow_both(o, is_of_other_round, round);
+	if (r < 0)
+		return r;
+	if (policy_denies_inbound(p))
+		flags |= NEJ_F_INBOUND_DENY;
+	settings->flags = flags;
+	return 0;
+}
+
+/* --- learned addresses */
+
+/* Is the name let straight out on this port? Without a proxy the protocol cannot be seen, so none
+ * of the schemes may be denied. */
+static bool is_kernel_port(
+	const struct policy *p, const struct host *name, uint8_t proto, uint16_t port, uint32_t *rule)
+{
+	struct policy_ask ask = {.host = name, .port = port};
+	struct policy_decision d;
+
+	ask.scheme = proto == IPPROTO_UDP ? POLICY_SCHEME_UDP : POLICY_SCHEME_ANY;
+	policy_decide(p, &ask, &d);
+	if (d.verdict == POLICY_ALLOW && d.transport == POLICY_TRANSPORT_KERNEL) {
+		*rule = d.rule;
+		return true;
+	}
+	if (d.verdict != POLICY_ALLOW || proto == IPPROTO_UDP)
+		return false;
+	ask.scheme = port == 80 ? POLICY_SCHEME_HTTP : POLICY_SCHEME_HTTPS;
+	policy_decide(p, &ask, &d);
+	*rule = d.rule;
+	return d.verdict == POLICY_ALLOW && d.transport == POLICY_TRANSPORT_KERNEL;
+}
+
+struct learned {
+	struct object *o;
+	const struct policy *policy;
+	const struct host *name;
+	const struct addr *addrs;
+	size_t n_addrs;
+	uint64_t expiry_ns;
+	size_t n_added;
+};
+
+static int learn_port(struct learned *l, uint8_t proto, uint16_t port)
+{
+	struct allow_entry e = {.proto = proto, .port = port};
+
+	if (!is_kernel_port(l->policy, l->name, proto, port, &e.value.rule))
+		return 0;
+	e.value.verdict = NEJ_PASS;
+	e.value.round = object_round(l->o);
+	e.value.expiry_ns = l->expiry_ns;
+	/* policy_check_resolved has said so for each of them. */
+	e.value.is_private_ok = true;
+	for (size_t i = 0; i < l->n_addrs; i++) {
+		int r;
+
+		e.prefix = (struct prefix){.addr = l->addrs[i], .bits = 128};
+		r = add_allow(l->o, &e);
+		if (r == -ENOSPC) {
+			del_allow_both(l->o, is_expired, clock_monotonic_ns());
+			r = add_allow(l->o, &e);
+		}
+		if (r < 0)
+			return r;
+		l->n_added++;
+	}
+	return 0;
+}
+
+static int learn_ports(struct learned *l)
+{
+	const struct policy_port *ports;
+	size_t n = policy_ports(l->policy, &ports);
+
+	for (size_t i = 0; i < n; i++)
+		for (unsigned int port = ports[i].first; port <= ports[i].last; port++) {
+			int r = port ? learn_port(l, ports[i].proto, (uint16_t)port) : 0;
+
+			if (r < 0)
+				return r;
+		}
+	return l->n_added ? 0 : -EACCES;
+}
+
+/* The worker may be in the hands of an attacker: everything is checked again. */
+static int learn_checked(struct object *o, const struct policy *p, const struct learn_message *m)
+{
+	struct policy_decision d;
+	struct host name;
+	struct learned l = {
+		.o = o, .policy = p, .name = &name, .addrs = m->addrs, .n_addrs = m->n_addrs};
+	uint32_t ttl_s = m->ttl_s < MAX_TTL_S ? m->ttl_s : MAX_TTL_S;
+
+	if (host_parse(m->name, m->name_len, &name) < 0 || name.kind != HOST_NAME)
+		return -EINVAL;
+	policy_decide_dns(p, &name, &d);
+	if (d.verdict == POLICY_DENY)
+		return -EACCES;
+	for (uint32_t i = 0; i < m->n_addrs; i++)
+		if (policy_check_resolved(p, &m->addrs[i]) != NEJ_REASON_NONE)
+			return -EACCES;
+	l.expiry_ns = clock_monotonic_ns() + ttl_s * 1000000000ull + GRACE_NS;
+	return learn_ports(&l);
+}
+
+int apply_learn(struct object *o, const struct policy *p, int fd)
+{
+	struct learn_message m;
+	struct learn_reply reply;
+	ssize_t n = recv(fd, &m, sizeof(m), MSG_DONTWAIT | MSG_TRUNC);
+
+	if (n < 0)
+		return errno == EINTR ? -EAGAIN : -errno;
+	if (!n)
+		return -EPIPE;
+	if (n != sizeof(m) || !m.n_addrs || m.n_addrs > LEARN_MAX_ADDRS ||
+		m.name_len > HOST_MAX_BYTES)
+		return -EBADMSG;
+	reply.id = m.id;
+	reply.status = learn_checked(o, p, &m);
+	if (send(fd, &reply, sizeof(reply), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		return errno == EPIPE ? -EPIPE : 0; /* a full socket: the worker's query times out */
+	return 0;
+}
