@@ -24,10 +24,18 @@ EVIL4=45.33.32.156 EVIL6=2600:3c01::156
 RESOLVER=9.9.9.9
 export E2E E2E_SHARED CANARY OK4 OK6 PKG4 PKG6 EVIL4 EVIL6 RESOLVER AUDIT CA CLIENT NAME
 declare -a RUN=()
+# More commands for the end, each one word of the array.
+declare -a AT_END=()
+# The machine's own trust and proxy settings must not decide a scenario.
+unset SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE REQUESTS_CA_BUNDLE GIT_SSL_CAINFO NODE_EXTRA_CA_CERTS
+unset HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy
 
 cleanup() {
 	local status=$?
 	trap - EXIT TERM INT
+	for act in "${AT_END[@]}"; do
+		eval "$act" || true
+	done
 	for pid in $(ip netns pids "$HOST_NS" 2>/dev/null) $(ip netns pids "$NET_NS" 2>/dev/null); do
 		[ "$pid" = $$ ] || kill -KILL "$pid" 2>/dev/null || true
 	done

@@ -14,6 +14,8 @@ inside $CLIENT bytes "$EVIL4" 80 "X\"$fake / HTTP/1.1\r\nHost: gh.test\r\n$end" 
 inside bash -c "exec -a \$'x\n{\"seq\":2}' $CLIENT udp $EVIL4 9" || true
 inside dig @8.8.8.8 'a\010b\"c\\d.evil.test' >/dev/null || true
 none_audit event=network_allowed
+audit event=network_blocked host=gh.test
+audit event=dns_blocked
 ! LC_ALL=C grep -q '[^ -~]' "$AUDIT" || fail "bytes that are not printable ASCII"
 /usr/bin/python3 -c 'import json, sys
 for line in open(sys.argv[1]): assert isinstance(json.loads(line), dict)' "$AUDIT"

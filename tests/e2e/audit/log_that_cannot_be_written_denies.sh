@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib.sh"
 mkdir "$E2E/small"
 mount -t tmpfs -o size=64k,mode=755 none "$E2E/small"
-trap 'umount -l "$E2E/small"; cleanup' EXIT
+AT_END+=("umount -l $E2E/small")
 AUDIT=$E2E/small/audit.jsonl
 fill="for i in \$(seq 400); do curl -s -o /dev/null --max-time 2 http://h\$i.evil.test/; done
 	curl -s -o /dev/null -w '%{http_code}' --max-time 3 http://api.allowed.test/"

@@ -10,7 +10,7 @@ git -C "$E2E/work" push -q "$E2E/www/repo.git" HEAD:refs/heads/main
 git -C "$E2E/www/repo.git" symbolic-ref HEAD refs/heads/main
 git -C "$E2E/www/repo.git" update-server-info
 policy <<<'{version: 1, rules: [allow: git.test]}'
-clone="git -c http.sslCAInfo=$CA clone -q"
+clone="env GIT_SSL_CAINFO=$CA git clone -q"
 expect 0 'first' inside bash -c "cd \$(mktemp -d) && $clone https://git.test/repo.git r && git -C r log"
 expect 0 'first' inside env -u https_proxy -u HTTPS_PROXY -u all_proxy -u ALL_PROXY bash -c \
 	"cd \$(mktemp -d) && $clone https://git.test/repo.git r && git -C r log"

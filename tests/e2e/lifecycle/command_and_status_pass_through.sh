@@ -15,5 +15,5 @@ pkill -TERM -P "$pid" 2>/dev/null || kill -TERM "$pid"
 status=0
 wait "$pid" || status=$?
 [ $status -ne 0 ] || fail "the signal did not pass"
-expect 0 'tty' script -qec "nsenter --net=/run/netns/$HOST_NS $NEJ run -p $E2E/policy.yaml --audit $AUDIT \
+expect 0 'pts/[0-9]+.*[0-9]+ [0-9]+' script -qec "nsenter --net=/run/netns/$HOST_NS $NEJ run -p $E2E/policy.yaml --audit $AUDIT \
 	-- bash -c 'test -t 0 && tty && stty size'" /dev/null
