@@ -15,7 +15,7 @@ static __always_inline int bind_call(struct bpf_sock_addr *ctx, bool is_v6)
 		return 1;
 	dest_from_call(ctx, is_v6, &at);
 	d.reason = decide_bind(s, at.port_be);
-	return d.reason ? refuse(s, NEJ_HOOK_BIND, &d, &at) : 1;
+	return d.reason ? event_finish(s, NEJ_HOOK_BIND, &d, &at) : 1;
 }
 
 SEC("cgroup/bind4")

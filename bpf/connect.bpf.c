@@ -5,29 +5,27 @@
  */
 #include "flow.bpf.h"
 
-static __always_inline int connect_act(struct bpf_sock_addr *ctx, struct bpf_sock *sk, bool is_v6,
+/* Remembers what was asked and leads the socket where the verdict says. Turns into a deny when
+ * there is no memory to remember it in. */
+static __always_inline void connect_act(struct bpf_sock_addr *ctx, struct bpf_sock *sk, bool is_v6,
 	const struct nej_settings *s, struct nej_ask *ask, struct nej_decision *d)
 {
 	struct nej_socket *sock = socket_ensure(sk);
 
 	if (!sock) {
-		d->reason = NEJ_REASON_INTERNAL;
-		return refuse(s, NEJ_HOOK_CONNECT, d, &ask->dest);
+		*d = decide_deny(ask, NEJ_REASON_INTERNAL);
+		return;
 	}
 	flow_remember(sock, &ask->dest, d);
-	if (d->verdict == NEJ_PASS) {
-		if (sock->is_admitted)
-			event_pass(NEJ_HOOK_CONNECT, d->rule, &ask->dest);
-		return 1;
-	}
+	if (d->verdict == NEJ_PASS)
+		return;
 	if (ask->dest.proto == IPPROTO_UDP) {
-		if (dest_is_v4(&ask->dest))
+		if (ask->facts & DEST_IS_V4)
 			sock->asked4 = ask->dest;
 		else
 			sock->asked6 = ask->dest;
 	}
-	flow_redirect(ctx, is_v6, s, &ask->dest, d->verdict);
-	return 1;
+	flow_redirect(ctx, is_v6, s, ask, d->verdict);
 }
 
 static __always_inline int connect_call(struct bpf_sock_addr *ctx, bool is_v6)
@@ -36,7 +34,6 @@ static __always_inline int connect_call(struct bpf_sock_addr *ctx, bool is_v6)
 	struct nej_ask ask = {.hook = NEJ_HOOK_CONNECT};
 	struct bpf_sock *sk = CTX(ctx->sk);
 	struct nej_decision d;
-	__u32 refused_errno = 0;
 
 	if (settings_exempt_caller(s))
 		return 1;
@@ -44,11 +41,10 @@ static __always_inline int connect_call(struct bpf_sock_addr *ctx, bool is_v6)
 	ask.bound_if = sk ? sk->bound_dev_if : 0;
 	d = decide_dest(s, &ask);
 	if (d.needs_owner)
-		owner_settle(ctx, sk, &ask, &d, &refused_errno);
+		owner_settle(ctx, sk, &ask, &d);
 	if (s && d.verdict != NEJ_DENY)
-		return connect_act(ctx, sk, is_v6, s, &ask, &d);
-	refuse(s, NEJ_HOOK_CONNECT, &d, &ask.dest);
-	return refused_errno ? refuse_with(refused_errno) : 0;
+		connect_act(ctx, sk, is_v6, s, &ask, &d);
+	return event_finish(s, NEJ_HOOK_CONNECT, &d, &ask.dest);
 }
 
 SEC("cgroup/connect4")

@@ -6,26 +6,23 @@
  */
 #include "flow.bpf.h"
 
-static __always_inline int sendmsg_act(struct bpf_sock_addr *ctx, struct bpf_sock *sk, bool is_v6,
+static __always_inline void sendmsg_act(struct bpf_sock_addr *ctx, struct bpf_sock *sk, bool is_v6,
 	const struct nej_settings *s, struct nej_ask *ask, struct nej_decision *d)
 {
-	struct nej_socket *sock = socket_ensure(sk);
+	struct nej_socket *sock;
 
+	if (d->verdict == NEJ_PASS)
+		return;
+	sock = socket_ensure(sk);
 	if (!sock) {
-		d->reason = NEJ_REASON_INTERNAL;
-		return refuse(s, NEJ_HOOK_SENDMSG, d, &ask->dest);
+		*d = decide_deny(ask, NEJ_REASON_INTERNAL);
+		return;
 	}
-	if (d->verdict == NEJ_PASS) {
-		if (d->reason == NEJ_REASON_RULE)
-			event_pass(NEJ_HOOK_SENDMSG, d->rule, &ask->dest);
-		return 1;
-	}
-	if (dest_is_v4(&ask->dest))
+	if (ask->facts & DEST_IS_V4)
 		sock->asked4 = ask->dest;
 	else
 		sock->asked6 = ask->dest;
-	flow_redirect(ctx, is_v6, s, &ask->dest, d->verdict);
-	return 1;
+	flow_redirect(ctx, is_v6, s, ask, d->verdict);
 }
 
 /*
@@ -39,7 +36,6 @@ static __always_inline int sendmsg_call(struct bpf_sock_addr *ctx, bool is_v6)
 	struct nej_ask ask = {.hook = NEJ_HOOK_SENDMSG};
 	struct bpf_sock *sk = CTX(ctx->sk);
 	struct nej_decision d;
-	__u32 refused_errno = 0;
 
 	if (settings_exempt_caller(s))
 		return 1;
@@ -47,13 +43,12 @@ static __always_inline int sendmsg_call(struct bpf_sock_addr *ctx, bool is_v6)
 	ask.bound_if = sk ? sk->bound_dev_if : 0;
 	d = decide_dest(s, &ask);
 	if (d.needs_owner)
-		owner_settle(ctx, sk, &ask, &d, &refused_errno);
-	if (s && d.verdict == NEJ_STUB && (s->flags & NEJ_F_V4_ONLY) && !dest_is_v4(&ask.dest))
+		owner_settle(ctx, sk, &ask, &d);
+	if (s && d.verdict == NEJ_STUB && (s->flags & NEJ_F_V4_ONLY) && !(ask.facts & DEST_IS_V4))
 		d = decide_deny(&ask, NEJ_REASON_UDP);
 	if (s && d.verdict != NEJ_DENY)
-		return sendmsg_act(ctx, sk, is_v6, s, &ask, &d);
-	refuse(s, NEJ_HOOK_SENDMSG, &d, &ask.dest);
-	return refused_errno ? refuse_with(refused_errno) : 0;
+		sendmsg_act(ctx, sk, is_v6, s, &ask, &d);
+	return event_finish(s, NEJ_HOOK_SENDMSG, &d, &ask.dest);
 }
 
 /* The source of an answer from the stub becomes the resolver that was asked. */

@@ -30,12 +30,14 @@ struct nej_decision {
 	__u8 is_quiet;      /* counted as a probe, no event */
 	__u8 needs_owner;   /* PASS if the listener is the sandbox's own, else DENY */
 	__u8 is_remembered; /* PASS: the proxy needs the origin all the same */
-	__u8 pad[3];
+	__u8 pad;
+	__u16 error; /* errno of this DENY; 0: the settings' */
 	__u32 rule;
 };
 
 struct nej_ask {
 	struct nej_dest dest;
+	__u32 facts; /* DEST_* of it, once decided */
 	__u32 bound_if;
 	__u8 hook; /* NEJ_HOOK_CONNECT or NEJ_HOOK_SENDMSG */
 	__u8 pad[3];
@@ -68,56 +70,75 @@ static __always_inline __u8 decide_gate(const struct nej_settings *s)
 	return NEJ_REASON_NONE;
 }
 
-static __always_inline __u32 decide_port_flags(__u8 proto, __u16 port_be)
+/* The two look-ups are global functions over scalars, for the same reason as dest_facts(). A port
+ * comes as the protocol above the port in network order. */
+#define DECIDE_PORT(d) ((__u32)(d)->proto << 16 | (d)->port_be)
+
+__weak __u32 decide_port_flags(__u32 proto_port)
 {
-	struct nej_port_key key = {.proto = proto, .port_be = port_be};
+	struct nej_port_key key = {.proto = proto_port >> 16, .port_be = proto_port};
 	struct nej_port *port = bpf_map_lookup_elem(&ports, &key);
 
 	return port ? port->flags : 0;
 }
 
-/* The entry for this address and port, or for the address on every port. */
-static __always_inline struct nej_allow *decide_find_allow(struct nej_dest *d)
+#define ALLOW_FOUND (1ull << 32)
+#define ALLOW_PASS (1ull << 33)
+#define ALLOW_PRIVATE_OK (1ull << 34)
+
+static __always_inline __u64 decide_read_allow(const struct nej_allow *allow)
+{
+	if (!allow || (allow->expiry_ns && allow->expiry_ns < bpf_ktime_get_ns()))
+		return 0;
+	return allow->rule | ALLOW_FOUND | (allow->verdict == NEJ_PASS ? ALLOW_PASS : 0) |
+		(allow->is_private_ok ? ALLOW_PRIVATE_OK : 0);
+}
+
+/* The entry for this address and port, or else for the address on every port: its rule in the low
+ * half, ALLOW_* above, 0 without one. */
+__weak __u64 decide_find_allow(__u32 w0, __u32 w1, __u32 w2, __u32 w3, __u32 proto_port)
+{
+	struct nej_allow4_key key4 = {.prefix_bits = 64};
+	struct nej_allow6_key key6 = {.prefix_bits = 160};
+	const __u32 w[4] = {w0, w1, w2, w3};
+	__u64 found;
+
+	key4.proto = key6.proto = proto_port >> 16;
+	key4.port_be = key6.port_be = proto_port;
+	if (!w0 && !w1 && w2 == DEST_MAPPED) {
+		__builtin_memcpy(key4.addr, &w3, 4);
+		found = decide_read_allow(bpf_map_lookup_elem(&allow4, &key4));
+		key4.port_be = 0;
+		return found ? found : decide_read_allow(bpf_map_lookup_elem(&allow4, &key4));
+	}
+	__builtin_memcpy(key6.addr, w, 16);
+	found = decide_read_allow(bpf_map_lookup_elem(&allow6, &key6));
+	key6.port_be = 0;
+	return found ? found : decide_read_allow(bpf_map_lookup_elem(&allow6, &key6));
+}
+
+static __always_inline __u64 decide_lookup_allow(struct nej_dest *d)
 {
 	struct dest_words *words = dest_words(d);
-	struct nej_allow *allow;
 
-	if (dest_is_v4(d)) {
-		struct nej_allow4_key key = {.prefix_bits = 64, .proto = d->proto};
-
-		__builtin_memcpy(key.addr, &words->w[3], 4);
-		key.port_be = d->port_be;
-		allow = bpf_map_lookup_elem(&allow4, &key);
-		if (allow)
-			return allow;
-		key.port_be = 0;
-		return bpf_map_lookup_elem(&allow4, &key);
-	}
-	struct nej_allow6_key key = {.prefix_bits = 160, .proto = d->proto};
-
-	__builtin_memcpy(key.addr, words->w, 16);
-	key.port_be = d->port_be;
-	allow = bpf_map_lookup_elem(&allow6, &key);
-	if (allow)
-		return allow;
-	key.port_be = 0;
-	return bpf_map_lookup_elem(&allow6, &key);
+	return decide_find_allow(
+		words->w[0], words->w[1], words->w[2], words->w[3], DECIDE_PORT(d));
 }
 
 /* Is there an entry, and what does it say? False: the next rule of decide_dest is asked. */
-static __always_inline bool decide_allow(struct nej_ask *ask, __u8 range, struct nej_decision *ret)
+static __always_inline bool decide_allow(struct nej_ask *ask, struct nej_decision *ret)
 {
-	struct nej_allow *allow = decide_find_allow(&ask->dest);
+	__u64 allow = decide_lookup_allow(&ask->dest);
 
-	if (!allow || (allow->expiry_ns && allow->expiry_ns < bpf_ktime_get_ns()))
+	if (!allow)
 		return false;
-	if (allow->verdict != NEJ_PASS)
+	if (!(allow & ALLOW_PASS))
 		*ret = decide_deny(ask, NEJ_REASON_RULE);
-	else if (range == NEJ_RANGE_PRIVATE && !allow->is_private_ok)
+	else if ((ask->facts & DEST_RANGE) == NEJ_RANGE_PRIVATE && !(allow & ALLOW_PRIVATE_OK))
 		*ret = decide_deny(ask, NEJ_REASON_PRIVATE_ADDRESS);
 	else
 		*ret = (struct nej_decision){.verdict = NEJ_PASS, .reason = NEJ_REASON_RULE};
-	ret->rule = allow->rule;
+	ret->rule = allow;
 	return true;
 }
 
@@ -127,7 +148,7 @@ static __always_inline struct nej_decision decide_loopback(
 	struct nej_dest *dest = &ask->dest;
 	struct nej_decision d = {.verdict = NEJ_PASS};
 
-	if (dest_is_lo(dest)) {
+	if (ask->facts & DEST_IS_LO) {
 		if (dest->port_be == s->stub_port_be ||
 			(dest->proto == IPPROTO_TCP && dest->port_be == s->proxy_port_be)) {
 			d.is_remembered = dest->proto == IPPROTO_TCP;
@@ -137,8 +158,7 @@ static __always_inline struct nej_decision decide_loopback(
 		if (dest->proto == IPPROTO_TCP && dest->port_be == s->eager_port_be)
 			return decide_deny(ask, NEJ_REASON_LOOPBACK);
 	}
-	if (dest->proto == IPPROTO_TCP &&
-		(decide_port_flags(dest->proto, dest->port_be) & NEJ_PORT_HOST))
+	if (dest->proto == IPPROTO_TCP && (decide_port_flags(DECIDE_PORT(dest)) & NEJ_PORT_HOST))
 		return decide_to(s->flags & NEJ_F_OWN_NETNS ? NEJ_EAGER : NEJ_PASS);
 	if (s->flags & NEJ_F_INBOUND_DENY)
 		return decide_deny(ask, NEJ_REASON_LOOPBACK);
@@ -148,19 +168,20 @@ static __always_inline struct nej_decision decide_loopback(
 }
 
 /* IPv6 link-local datagrams take their device from the scope before the hook can rewrite them. */
-static __always_inline bool decide_is_dns(
-	const struct nej_settings *s, struct nej_dest *d, __u8 range)
+static __always_inline bool decide_is_dns(const struct nej_settings *s, struct nej_ask *ask)
 {
-	if (d->port_be != bpf_htons(53) || range == NEJ_RANGE_MULTICAST)
+	__u32 range = ask->facts & DEST_RANGE;
+
+	if (ask->dest.port_be != bpf_htons(53) || range == NEJ_RANGE_MULTICAST)
 		return false;
 	return range != NEJ_RANGE_LINK_LOCAL || (s->flags & NEJ_F_OWN_NETNS) ||
-		d->proto == IPPROTO_TCP || dest_is_v4(d);
+		ask->dest.proto == IPPROTO_TCP || (ask->facts & DEST_IS_V4);
 }
 
 static __always_inline struct nej_decision decide_tcp(
 	const struct nej_settings *s, struct nej_ask *ask)
 {
-	__u32 flags = decide_port_flags(IPPROTO_TCP, ask->dest.port_be);
+	__u32 flags = decide_port_flags(DECIDE_PORT(&ask->dest));
 
 	if (flags & NEJ_PORT_EAGER)
 		return decide_to(NEJ_EAGER);
@@ -174,29 +195,31 @@ static __always_inline struct nej_decision decide_tcp(
 static __always_inline struct nej_decision decide_dest(
 	const struct nej_settings *s, struct nej_ask *ask)
 {
+	struct dest_words *words = dest_words(&ask->dest);
 	bool is_udp = ask->dest.proto == IPPROTO_UDP;
 	struct nej_decision d;
-	struct dest_class c;
 	__u8 gate = decide_gate(s);
+	__u32 range;
 
 	if (gate)
 		return decide_deny(ask, gate);
 	/* SO_BINDTODEVICE needs no privilege and would steer a redirected packet onto the wire. */
 	if (ask->bound_if > 1)
 		return decide_deny(ask, is_udp ? NEJ_REASON_UDP : NEJ_REASON_NO_RULE);
-	c = dest_classify(&ask->dest);
-	if (decide_is_dns(s, &ask->dest, c.range))
+	ask->facts = dest_facts(words->w[0], words->w[1], words->w[2], words->w[3]);
+	range = ask->facts & DEST_RANGE;
+	if (decide_is_dns(s, ask))
 		return decide_to(NEJ_STUB);
-	if (c.range == NEJ_RANGE_MULTICAST)
+	if (range == NEJ_RANGE_MULTICAST)
 		return decide_deny(ask, NEJ_REASON_MULTICAST);
-	if (c.range == NEJ_RANGE_LINK_LOCAL)
+	if (range == NEJ_RANGE_LINK_LOCAL)
 		return decide_deny(ask, is_udp ? NEJ_REASON_UDP : NEJ_REASON_PRIVATE_ADDRESS);
-	if (c.range == NEJ_RANGE_LOOPBACK && !dest_is_loopback(&ask->dest))
+	if (range == NEJ_RANGE_LOOPBACK && !(ask->facts & DEST_IS_LOOPBACK))
 		return decide_deny(ask, NEJ_REASON_LOOPBACK);
-	if (c.range == NEJ_RANGE_LOOPBACK ||
-		((s->flags & NEJ_F_OWN_NETNS) && dest_is_own(&ask->dest)))
+	if (range == NEJ_RANGE_LOOPBACK ||
+		((s->flags & NEJ_F_OWN_NETNS) && (ask->facts & DEST_IS_OWN)))
 		return decide_loopback(s, ask);
-	if (decide_allow(ask, c.range, &d))
+	if (decide_allow(ask, &d))
 		return d;
 	return is_udp ? decide_deny(ask, NEJ_REASON_UDP) : decide_tcp(s, ask);
 }

@@ -80,11 +80,6 @@ static __always_inline void dest_to_call(struct bpf_sock_addr *ctx, bool is_v6, 
 
 /* --- ranges */
 
-struct dest_class {
-	__u8 range;       /* enum nej_range, never EMBEDS */
-	__u8 is_embedded; /* of the IPv4 address inside an IPv6 one that is not v4-mapped */
-};
-
 #define RANGE_MASK(bits, word)                                                                     \
 	((bits) >= 32 * ((word) + 1)                                                               \
 			? 0xffffffffu                                                              \
@@ -122,24 +117,6 @@ static __always_inline __u32 dest_embedded(const __u32 w[4])
 	return w[3];
 }
 
-/* Not inlined into every caller's fast path: IPv4 goes through few rows, all of them constant. */
-static __always_inline struct dest_class dest_classify(struct nej_dest *d)
-{
-	struct dest_words *words = dest_words(d);
-	struct dest_class c = {};
-
-	if (dest_is_v4(d)) {
-		c.range = dest_range_v4(words->w[3]);
-		return c;
-	}
-	c.range = dest_range(words->w);
-	if (c.range == NEJ_RANGE_EMBEDS) {
-		c.range = dest_range_v4(dest_embedded(words->w));
-		c.is_embedded = true;
-	}
-	return c;
-}
-
 /* What the kernel itself takes for loopback: 127/8, 0.0.0.0, ::1, ::. */
 static __always_inline bool dest_is_loopback(struct nej_dest *d)
 {
@@ -169,6 +146,43 @@ static __always_inline bool dest_is_own(struct nej_dest *d)
 		return words->w[3] == bpf_htonl(NEJ_OWN_ADDR4);
 	return words->w[0] == bpf_htonl(NEJ_OWN_ADDR6_HEAD) && !words->w[1] && !words->w[2] &&
 		words->w[3] == bpf_htonl(NEJ_OWN_ADDR6_TAIL);
+}
+
+/* --- everything a decision asks about an address, as one number */
+
+#define DEST_RANGE 0xff        /* enum nej_range, never EMBEDS */
+#define DEST_IS_V4 0x100       /* v4-mapped */
+#define DEST_IS_EMBEDDED 0x200 /* the range is that of an IPv4 address inside an IPv6 one */
+#define DEST_IS_LOOPBACK 0x400
+#define DEST_IS_LO 0x800
+#define DEST_IS_OWN 0x1000
+
+/*
+ * A global function: the verifier walks it by itself and takes its result for any number, so that
+ * the rows do not multiply the states of the caller (connect6 took 18 ms to load without). Scalars
+ * only: pointers would need kernel BTF.
+ */
+__weak __u32 dest_facts(__u32 w0, __u32 w1, __u32 w2, __u32 w3)
+{
+	struct nej_dest d = {};
+	const __u32 w[4] = {w0, w1, w2, w3};
+	__u32 facts;
+
+	dest_set(&d, w0, w1, w2, w3, 0);
+	if (dest_is_v4(&d)) {
+		facts = dest_range_v4(w3) | DEST_IS_V4;
+	} else {
+		facts = dest_range(w);
+		if (facts == NEJ_RANGE_EMBEDS)
+			facts = dest_range_v4(dest_embedded(w)) | DEST_IS_EMBEDDED;
+	}
+	if (dest_is_loopback(&d))
+		facts |= DEST_IS_LOOPBACK;
+	if (dest_is_lo(&d))
+		facts |= DEST_IS_LO;
+	if (dest_is_own(&d))
+		facts |= DEST_IS_OWN;
+	return facts;
 }
 
 #endif

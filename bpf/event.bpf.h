@@ -86,7 +86,6 @@ static __always_inline void event_count(
 		event_emit(ask, process, fold, now_ns);
 }
 
-/* Two copies a program instead of one at each place that refuses. */
 static __noinline int event_count_current(const struct event_ask *ask)
 {
 	event_count(ask, NULL);
@@ -99,6 +98,7 @@ static __noinline int event_count_of(const struct event_ask *ask, const struct n
 	return 0;
 }
 
+/* Of a packet: whose it is, its socket remembers. */
 static __always_inline void event_refusal(
 	__u8 hook, __u8 reason, struct nej_dest *dest, const struct nej_process *process)
 {
@@ -108,23 +108,8 @@ static __always_inline void event_refusal(
 	ask.key.hook = hook;
 	ask.key.reason = reason;
 	ask.key.verdict = NEJ_DENY;
-	if (process)
-		event_count_of(&ask, process);
-	else
-		event_count_current(&ask);
+	event_count_of(&ask, process);
 	counters_add(reason);
-}
-
-static __always_inline void event_pass(__u8 hook, __u32 rule, struct nej_dest *dest)
-{
-	struct event_ask ask = {.rule = rule};
-
-	ask.key.dest = *dest;
-	ask.key.hook = hook;
-	ask.key.reason = NEJ_REASON_RULE;
-	ask.key.verdict = NEJ_PASS;
-	event_count_current(&ask);
-	counters_add(NEJ_COUNTER_PASSED);
 }
 
 /* The errno of a refused call; without bpf_set_retval (before 5.18) it is EPERM. Linux 7.3 wants
@@ -138,15 +123,29 @@ static __always_inline int refuse_with(__u32 error)
 	return 0;
 }
 
-/* Counts, tells and refuses: the last line of a hook. */
-static __always_inline int refuse(
+/*
+ * The last line of a hook: counts and tells what is to be told, and returns what the kernel wants to
+ * hear. The only such place in a program, since each costs the verifier a walk.
+ */
+static __always_inline int event_finish(
 	const struct nej_settings *s, __u8 hook, struct nej_decision *d, struct nej_dest *dest)
 {
-	if (d->is_quiet)
+	bool is_deny = d->verdict == NEJ_DENY;
+	struct event_ask ask = {.rule = d->rule};
+
+	if (is_deny && d->is_quiet) {
 		counters_add(NEJ_COUNTER_PROBES);
-	else
-		event_refusal(hook, d->reason, dest, NULL);
-	return refuse_with(s && s->deny_errno ? s->deny_errno : EACCES);
+	} else if (is_deny || d->reason == NEJ_REASON_RULE) {
+		ask.key.dest = *dest;
+		ask.key.hook = hook;
+		ask.key.reason = d->reason;
+		ask.key.verdict = d->verdict;
+		event_count_current(&ask);
+		counters_add(is_deny ? d->reason : NEJ_COUNTER_PASSED);
+	}
+	if (!is_deny)
+		return 1;
+	return refuse_with(d->error ? d->error : s && s->deny_errno ? s->deny_errno : EACCES);
 }
 
 #endif

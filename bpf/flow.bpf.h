@@ -37,14 +37,14 @@ static __always_inline void flow_remember(
 
 /* Where a verdict leads on the sandbox's loopback. is_mapped: an IPv6 socket that speaks IPv4. */
 static __always_inline void flow_redirect(struct bpf_sock_addr *ctx, bool is_v6,
-	const struct nej_settings *s, struct nej_dest *dest, __u8 verdict)
+	const struct nej_settings *s, struct nej_ask *ask, __u8 verdict)
 {
 	struct nej_dest to = {};
 	__u16 port_be = verdict == NEJ_STUB ? s->stub_port_be
 		: verdict == NEJ_EAGER      ? s->eager_port_be
 					    : s->proxy_port_be;
 
-	if (dest_is_v4(dest) || (s->flags & NEJ_F_V4_ONLY))
+	if ((ask->facts & DEST_IS_V4) || (s->flags & NEJ_F_V4_ONLY))
 		dest_set(&to, 0, 0, DEST_MAPPED, DEST_LO4, port_be);
 	else
 		dest_set(&to, 0, 0, 0, bpf_htonl(1), port_be);
@@ -132,8 +132,8 @@ static __always_inline enum owner owner_lookup(
 
 /* Settles a decision that depends on the listener. Nobody there: the errno of a closed port, for
  * programs that wait for a server to start, and no event. */
-static __always_inline void owner_settle(struct bpf_sock_addr *ctx, struct bpf_sock *sk,
-	struct nej_ask *ask, struct nej_decision *d, __u32 *ret_errno)
+static __always_inline void owner_settle(
+	struct bpf_sock_addr *ctx, struct bpf_sock *sk, struct nej_ask *ask, struct nej_decision *d)
 {
 	enum owner owner = owner_lookup(ctx, sk, &ask->dest);
 
@@ -143,7 +143,7 @@ static __always_inline void owner_settle(struct bpf_sock_addr *ctx, struct bpf_s
 	*d = decide_deny(ask, NEJ_REASON_LOOPBACK);
 	if (owner == OWNER_NOBODY) {
 		d->is_quiet = true;
-		*ret_errno = ECONNREFUSED;
+		d->error = ECONNREFUSED;
 	}
 }
 

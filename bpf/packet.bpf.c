@@ -17,7 +17,6 @@ static __always_inline bool packet_is_transport(struct packet *p)
 static __always_inline bool packet_is_admitted(struct packet *p, struct nej_socket *sock)
 {
 	struct dest_words *far = dest_words(&p->far), *asked;
-	struct nej_allow *allow;
 
 	if (!sock || !packet_is_transport(p))
 		return false;
@@ -28,9 +27,7 @@ static __always_inline bool packet_is_admitted(struct packet *p, struct nej_sock
 		return true;
 	if (p->far.proto != IPPROTO_UDP)
 		return false;
-	allow = decide_find_allow(&p->far);
-	return allow && allow->verdict == NEJ_PASS &&
-		(!allow->expiry_ns || allow->expiry_ns >= bpf_ktime_get_ns());
+	return decide_lookup_allow(&p->far) & ALLOW_PASS;
 }
 
 /* A socket without storage of another user than the confined one. */

@@ -81,7 +81,7 @@ static __always_inline int unix_refuse(const struct nej_settings *s, __u32 row)
 	struct nej_dest dest = {.family = AF_UNIX, .port_be = bpf_htons(row)};
 	struct nej_decision d = {.verdict = NEJ_DENY, .reason = NEJ_REASON_FAMILY};
 
-	return refuse(s, NEJ_HOOK_UNIX, &d, &dest);
+	return event_finish(s, NEJ_HOOK_UNIX, &d, &dest);
 }
 
 SEC("cgroup/connect_unix")
@@ -97,8 +97,8 @@ int nej_connect_unix(struct bpf_sock_addr *ctx)
 	unix_read(ctx, &name);
 	for (i = 0; i < UNIX_ROWS; i++)
 		if (unix_matches(i, &name))
-			return unix_refuse(s, i);
-	return 1;
+			break;
+	return i < UNIX_ROWS ? unix_refuse(s, i) : 1;
 }
 
 char _license[] SEC("license") = "GPL";

@@ -23,15 +23,15 @@
 #define NEJ_COMM_BYTES 16
 
 /* nej_settings.flags. All zero denies everything. */
-#define NEJ_F_ACTIVE (1u << 0)	       /* the rest of the block is valid */
-#define NEJ_F_HALTED (1u << 1)	       /* refuse every new socket, drop every packet but RST */
-#define NEJ_F_AUDIT_FAILED (1u << 2)   /* refuse: what happens could not be recorded */
-#define NEJ_F_ANY_PORT (1u << 3)       /* some rule can allow any TCP port */
-#define NEJ_F_OWN_NETNS (1u << 4)      /* loopback is the sandbox's own: no isolation needed */
-#define NEJ_F_SCOPE_UID (1u << 5)      /* only sockets of scope_uid are confined */
-#define NEJ_F_INBOUND_DENY (1u << 6)   /* nobody may connect to listeners of the sandbox */
-#define NEJ_F_UNIX_PRIVATE (1u << 7)   /* connect_unix refuses paths that lead out */
-#define NEJ_F_V4_ONLY (1u << 8)	       /* the proxy has no IPv6 listener */
+#define NEJ_F_ACTIVE (1u << 0)       /* the rest of the block is valid */
+#define NEJ_F_HALTED (1u << 1)       /* refuse every new socket, drop every packet but RST */
+#define NEJ_F_AUDIT_FAILED (1u << 2) /* refuse: what happens could not be recorded */
+#define NEJ_F_ANY_PORT (1u << 3)     /* some rule can allow any TCP port */
+#define NEJ_F_OWN_NETNS (1u << 4)    /* loopback is the sandbox's own: no isolation needed */
+#define NEJ_F_SCOPE_UID (1u << 5)    /* only sockets of scope_uid are confined */
+#define NEJ_F_INBOUND_DENY (1u << 6) /* nobody may connect to listeners of the sandbox */
+#define NEJ_F_UNIX_PRIVATE (1u << 7) /* connect_unix refuses paths that lead out */
+#define NEJ_F_V4_ONLY (1u << 8)      /* the proxy has no IPv6 listener */
 
 /* What `lo` of an own network namespace carries besides 127.0.0.1 and ::1, so that AI_ADDRCONFIG
  * finds both families: 10.255.255.254 and fd00:ffff::1, as four words in host order. */
@@ -42,7 +42,7 @@
 /* nej_port.flags */
 #define NEJ_PORT_PROXY (1u << 0) /* some rule can allow the port */
 #define NEJ_PORT_EAGER (1u << 1) /* the server may speak first: do not wait for client bytes */
-#define NEJ_PORT_HOST (1u << 2)	 /* host_ports: the host's loopback */
+#define NEJ_PORT_HOST (1u << 2)  /* host_ports: the host's loopback */
 
 enum nej_verdict {
 	NEJ_DENY,
@@ -74,7 +74,7 @@ struct nej_settings {
 	__u16 eager_port_be; /* TCP */
 	__u16 stub_port_be;  /* TCP and UDP */
 	__u16 deny_errno;    /* positive, at most 4095 */
-	__u8 synth6[8];	     /* the sandbox's /64 of synthetic addresses */
+	__u8 synth6[8];      /* the sandbox's /64 of synthetic addresses */
 };
 NEJ_ASSERT_LAYOUT(sizeof(struct nej_settings) == 40);
 
@@ -116,11 +116,11 @@ NEJ_ASSERT_LAYOUT(sizeof(struct nej_origin) == 64);
  */
 struct nej_socket {
 	struct nej_origin origin; /* of the last connect */
-	struct nej_dest asked4;	  /* UDP: the resolver last asked over IPv4, the answer's source */
-	struct nej_dest asked6;	  /* and over IPv6 */
-	__u8 verdict;		  /* enum nej_verdict of the last connect, 0 before */
-	__u8 is_remembered;	  /* the proxy must find the flow */
-	__u8 is_admitted;	  /* let straight out to origin.dest: its packets may leave */
+	struct nej_dest asked4;   /* UDP: the resolver last asked over IPv4, the answer's source */
+	struct nej_dest asked6;   /* and over IPv6 */
+	__u8 verdict;             /* enum nej_verdict of the last connect, 0 before */
+	__u8 is_remembered;       /* the proxy must find the flow */
+	__u8 is_admitted;         /* let straight out to origin.dest: its packets may leave */
 	__u8 pad[5];
 };
 NEJ_ASSERT_LAYOUT(sizeof(struct nej_socket) == 112);
@@ -146,11 +146,11 @@ struct nej_allow6_key {
 NEJ_ASSERT_LAYOUT(sizeof(struct nej_allow6_key) == 24);
 
 struct nej_allow {
-	__u8 verdict;	       /* NEJ_PASS or NEJ_DENY */
-	__u8 is_private_ok;    /* the policy's `private` covers all of the range */
-	__u8 round;	       /* of apply_policy: entries of an earlier round are taken away */
+	__u8 verdict;       /* NEJ_PASS or NEJ_DENY */
+	__u8 is_private_ok; /* the policy's `private` covers all of the range */
+	__u8 round;         /* of apply_policy: entries of an earlier round are taken away */
 	__u8 pad;
-	__u32 rule;    /* index in the policy, for the audit record */
+	__u32 rule;      /* index in the policy, for the audit record */
 	__u64 expiry_ns; /* CLOCK_MONOTONIC; 0 never */
 };
 NEJ_ASSERT_LAYOUT(sizeof(struct nej_allow) == 16);
@@ -178,11 +178,11 @@ struct nej_event {
 	__u64 time_ns; /* CLOCK_MONOTONIC */
 	__u64 total;
 	struct nej_dest dest;
-	__u8 hook;    /* enum nej_hook */
-	__u8 reason;  /* enum nej_reason */
-	__u8 verdict; /* NEJ_DENY or NEJ_PASS */
+	__u8 hook;      /* enum nej_hook */
+	__u8 reason;    /* enum nej_reason */
+	__u8 verdict;   /* NEJ_DENY or NEJ_PASS */
 	__u8 sock_type; /* SOCK_*, of NEJ_HOOK_SOCKET */
-	__u32 rule;   /* of NEJ_PASS */
+	__u32 rule;     /* of NEJ_PASS */
 	__u32 pad;
 	struct nej_process process;
 	__u64 born_ns; /* of its fold: one that LRU forgot counts from zero again */
@@ -212,10 +212,10 @@ NEJ_ASSERT_LAYOUT(sizeof(struct nej_fold) == 64);
 /* map `counters`, per CPU array: refusals by reason, then these */
 enum nej_counter {
 	NEJ_COUNTER_EVENTS_LOST = NEJ_REASON_COUNT, /* ring buffer full */
-	NEJ_COUNTER_PROBES,	  /* refused silently: UDP connects (address sorting), and
+	NEJ_COUNTER_PROBES,          /* refused silently: UDP connects (address sorting), and
 				     connects to a port of loopback where nobody listens */
-	NEJ_COUNTER_REDIRECTED,	  /* to the proxy or the stub */
-	NEJ_COUNTER_PASSED,	  /* let straight out by a rule */
+	NEJ_COUNTER_REDIRECTED,      /* to the proxy or the stub */
+	NEJ_COUNTER_PASSED,          /* let straight out by a rule */
 	NEJ_COUNTER_DROPPED_PACKETS, /* each is also a refusal with a reason */
 	NEJ_COUNTER_COUNT,
 };

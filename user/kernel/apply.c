@@ -136,8 +136,7 @@ static int add_allow(struct object *o, const struct allow_entry *e)
 }
 
 /* One entry a port of the range, or one for all. */
-static int add_allow_ports(
-	struct object *o, struct allow_entry *e, uint16_t first, uint16_t last)
+static int add_allow_ports(struct object *o, struct allow_entry *e, uint16_t first, uint16_t last)
 {
 	int r = 0;
 
@@ -252,8 +251,7 @@ static bool is_expired(const struct nej_allow *value, uint64_t now_ns)
 static int del_allow_both(
 	struct object *o, bool (*is_stale)(const struct nej_allow *, uint64_t), uint64_t arg)
 {
-	int r = del_allow(
-		object_map_fd(o, "allow4"), sizeof(struct nej_allow4_key), is_stale, arg);
+	int r = del_allow(object_map_fd(o, "allow4"), sizeof(struct nej_allow4_key), is_stale, arg);
 
 	return r < 0 ? r
 		     : del_allow(object_map_fd(o, "allow6"), sizeof(struct nej_allow6_key),
@@ -286,8 +284,8 @@ int apply_policy(struct object *o, const struct policy *p, struct nej_settings *
 
 /* Is the name let straight out on this port? Without a proxy the protocol cannot be seen, so none
  * of the schemes may be denied. */
-static bool is_kernel_port(
-	const struct policy *p, const struct host *name, uint8_t proto, uint16_t port, uint32_t *rule)
+static bool is_kernel_port(const struct policy *p, const struct host *name, uint8_t proto,
+	uint16_t port, uint32_t *rule)
 {
 	struct policy_ask ask = {.host = name, .port = port};
 	struct policy_decision d;
@@ -395,6 +393,7 @@ int apply_learn(struct object *o, const struct policy *p, int fd)
 	reply.id = m.id;
 	reply.status = learn_checked(o, p, &m);
 	if (send(fd, &reply, sizeof(reply), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-		return errno == EPIPE ? -EPIPE : 0; /* a full socket: the worker's query times out */
+		return errno == EPIPE ? -EPIPE
+				      : 0; /* a full socket: the worker's query times out */
 	return 0;
 }

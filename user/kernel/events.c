@@ -39,7 +39,7 @@ struct seen {
 	struct nej_fold_key key;
 	uint64_t born_ns;
 	uint64_t total;
-	uint32_t sweep;	   /* the last one that found it */
+	uint32_t sweep;    /* the last one that found it */
 	uint32_t n_missed; /* sweeps since that did not */
 };
 
@@ -53,7 +53,7 @@ struct events {
 	struct htab seen;
 	int folds_fd;
 	uint32_t sweep;
-	uint64_t n_told;     /* sum of the counts of all events */
+	uint64_t n_told;      /* sum of the counts of all events */
 	uint64_t n_lost_told; /* sum of what events_lost returned */
 	void (*on_event)(void *arg, const struct audit_event *event);
 	void *arg;
@@ -114,7 +114,10 @@ static uint64_t seen_news(
 
 static const char *type_word(uint8_t sock_type)
 {
-	return sock_type == 1 ? "stream" : sock_type == 2 ? "datagram" : sock_type == 3 ? "raw" : "other";
+	return sock_type == 1    ? "stream"
+		: sock_type == 2 ? "datagram"
+		: sock_type == 3 ? "raw"
+				 : "other";
 }
 
 static const char *unix_path(uint16_t row)
@@ -130,8 +133,8 @@ static const char *unix_path(uint16_t row)
 
 static const char *hook_word(uint8_t hook)
 {
-	static const char *const words[NEJ_HOOK_COUNT] = {"connect", "datagram", "bind", "socket",
-		"packet out", "packet in", "unix connect"};
+	static const char *const words[NEJ_HOOK_COUNT] = {
+		"connect", "datagram", "bind", "socket", "packet out", "packet in", "unix connect"};
 
 	return hook < NEJ_HOOK_COUNT ? words[hook] : "?";
 }
@@ -228,8 +231,7 @@ static void forget_missed(struct events *e)
 {
 	struct htab_node *node, *tmp;
 
-	htab_for_each(&e->seen, node, tmp)
-	{
+	htab_for_each (&e->seen, node, tmp) {
 		struct seen *s = CONTAINER_OF(node, struct seen, node);
 		struct nej_fold fold;
 
@@ -247,8 +249,7 @@ static void forget_missed(struct events *e)
 	}
 }
 
-static bool sweep_one(
-	struct events *e, const struct nej_fold_key *key, const struct nej_fold *fold)
+static bool sweep_one(struct events *e, const struct nej_fold_key *key, const struct nej_fold *fold)
 {
 	struct news n = {.key = *key, .process = fold->process, .rule = fold->rule};
 	struct seen *s;
@@ -388,8 +389,7 @@ void events_free(struct events *e)
 	loop_timer_del(e->loop, &e->drain_timer);
 	loop_timer_del(e->loop, &e->sweep_timer);
 	ring_buffer__free(e->ring);
-	htab_for_each(&e->seen, node, tmp)
-	{
+	htab_for_each (&e->seen, node, tmp) {
 		free(CONTAINER_OF(node, struct seen, node));
 	}
 	htab_done(&e->seen);

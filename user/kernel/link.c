@@ -48,7 +48,8 @@ static int nl_errno(int nl_error)
 
 static int open_route(struct nl_sock **ret)
 {
-	_cleanup_(nl_socket_free_ptr) struct nl_sock *sock = nl_socket_alloc();
+	_cleanup_(nl_socket_free_ptr)
+	struct nl_sock *sock = nl_socket_alloc();
 	int r;
 
 	if (!sock)
@@ -62,8 +63,10 @@ static int open_route(struct nl_sock **ret)
 
 static int set_up(struct nl_sock *sock)
 {
-	_cleanup_(rtnl_link_put_ptr) struct rtnl_link *lo = rtnl_link_alloc();
-	_cleanup_(rtnl_link_put_ptr) struct rtnl_link *change = rtnl_link_alloc();
+	_cleanup_(rtnl_link_put_ptr)
+	struct rtnl_link *lo = rtnl_link_alloc();
+	_cleanup_(rtnl_link_put_ptr)
+	struct rtnl_link *change = rtnl_link_alloc();
 
 	if (!lo || !change)
 		return -ENOMEM;
@@ -74,8 +77,10 @@ static int set_up(struct nl_sock *sock)
 
 static int add_addr(struct nl_sock *sock, int family, const void *bytes, size_t len_bytes)
 {
-	_cleanup_(nl_addr_put_ptr) struct nl_addr *local = nl_addr_build(family, bytes, len_bytes);
-	_cleanup_(rtnl_addr_put_ptr) struct rtnl_addr *addr = rtnl_addr_alloc();
+	_cleanup_(nl_addr_put_ptr)
+	struct nl_addr *local = nl_addr_build(family, bytes, len_bytes);
+	_cleanup_(rtnl_addr_put_ptr)
+	struct rtnl_addr *addr = rtnl_addr_alloc();
 	int r;
 
 	if (!local || !addr)
@@ -96,7 +101,8 @@ int link_set_up_lo(void)
 {
 	const uint32_t own4 = htonl(NEJ_OWN_ADDR4);
 	const uint32_t own6[4] = {htonl(NEJ_OWN_ADDR6_HEAD), 0, 0, htonl(NEJ_OWN_ADDR6_TAIL)};
-	_cleanup_(nl_socket_free_ptr) struct nl_sock *sock = NULL;
+	_cleanup_(nl_socket_free_ptr)
+	struct nl_sock *sock = NULL;
 	int r;
 
 	r = open_route(&sock);
@@ -153,8 +159,10 @@ static void collect_addr(struct nl_object *object, void *arg)
 
 int link_addrs(struct addr **ret, size_t *ret_n)
 {
-	_cleanup_(nl_socket_free_ptr) struct nl_sock *sock = NULL;
-	_cleanup_(nl_cache_free_ptr) struct nl_cache *cache = NULL;
+	_cleanup_(nl_socket_free_ptr)
+	struct nl_sock *sock = NULL;
+	_cleanup_(nl_cache_free_ptr)
+	struct nl_cache *cache = NULL;
 	struct addr_list list = {0};
 	int r;
 

@@ -154,35 +154,37 @@ int object_load(const char *name, struct object **ret, struct object_error *erro
 	if (!o->skel) {
 		r = -errno;
 		free(o);
-		return object_fail(error, r, load_mend(r), "the BPF object cannot be read: %s",
-			strerror(-r));
+		return object_fail(
+			error, r, load_mend(r), "the BPF object cannot be read: %s", strerror(-r));
 	}
 	o->skel->rodata->nej_set_retval = probe_has_set_retval();
 	r = nej_bpf__load(o->skel);
 	if (r < 0) {
 		object_free(o);
 		return object_fail(error, r, load_mend(r),
-			"the kernel refuses a BPF program or map: %s (%s)", strerror(-r), libbpf_says);
+			"the kernel refuses a BPF program or map: %s (%s)", strerror(-r),
+			libbpf_says);
 	}
-	o->unix_skel = load_unix(o);
 	*ret = o;
 	return 0;
 }
 
-bool object_has_unix(const struct object *o)
+int object_load_unix(struct object *o)
 {
-	return o->unix_skel != NULL;
+	if (!o->unix_skel)
+		o->unix_skel = load_unix(o);
+	return o->unix_skel ? 0 : -EOPNOTSUPP;
 }
 
 /* --- attaching */
 
-static int attach_fail(
-	struct object_error *error, int err, const char *hook, const char *since)
+static int attach_fail(struct object_error *error, int err, const char *hook, const char *since)
 {
 	if (err == -EPERM)
 		return object_fail(error, err,
 			"find it with `bpftool cgroup tree`; or run as root with CAP_NET_ADMIN",
-			"hook %s: refused; a cgroup above probably holds an exclusive program", hook);
+			"hook %s: refused; a cgroup above probably holds an exclusive program",
+			hook);
 	if (err == -E2BIG)
 		return object_fail(error, err, "see `bpftool cgroup tree`",
 			"hook %s: the cgroup already holds 64 programs", hook);
@@ -247,8 +249,8 @@ static int pin_all(const struct object *o, const char *dir)
 	}
 	snprintf(links, sizeof(links), "%s/links", dir);
 	for (size_t i = 0; i < ARRAY_SIZE(o->links) && !r; i++) {
-		const char *name = i < N_HOOKS ? bpf_program__name(hook_program(o, i))
-					       : "nej_connect_unix";
+		const char *name =
+			i < N_HOOKS ? bpf_program__name(hook_program(o, i)) : "nej_connect_unix";
 
 		if (o->links[i])
 			r = pin_at(bpf_link__fd(o->links[i]), links, name);

@@ -28,8 +28,10 @@ int object_load(const char *name, struct object **ret, struct object_error *erro
  * nothing stays attached or pinned. Enforcement is complete, denying everything, when it returns. */
 int object_attach(struct object *o, int cgroup_fd, struct object_error *error);
 
-/* Is Unix-domain connect filtered too (Linux 6.7 with kernel BTF)? Known after object_load. */
-bool object_has_unix(const struct object *o);
+/* Before object_attach, where no mount namespace masks them: the program that refuses Unix-domain
+ * sockets leading out (NEJ_F_UNIX_PRIVATE switches it on). 0, or -EOPNOTSUPP: needs Linux 6.7 with
+ * kernel BTF. Takes 40 ms, most of them to read the kernel's BTF. */
+int object_load_unix(struct object *o);
 
 /* Are there pins of this name, and does a cgroup still hang on them? */
 bool object_is_pinned(const char *name);

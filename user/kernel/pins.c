@@ -95,14 +95,15 @@ int pins_commit(const char *name, const char *dir)
 /* Unlinks every file of one folder and the folder. */
 static int remove_flat(const char *path)
 {
-	_cleanup_(close_dir_ptr) DIR *d = opendir(path);
+	_cleanup_(close_dir_ptr)
+	DIR *d = opendir(path);
 	struct dirent *e;
 
 	if (!d)
 		return errno == ENOENT ? 0 : -errno;
 	while ((e = readdir(d)))
-		if (e->d_name[0] != '.' && unlinkat(dirfd(d), e->d_name, 0) < 0 && errno != EISDIR &&
-			errno != EPERM && errno != ENOENT)
+		if (e->d_name[0] != '.' && unlinkat(dirfd(d), e->d_name, 0) < 0 &&
+			errno != EISDIR && errno != EPERM && errno != ENOENT)
 			return -errno;
 	return rmdir(path) < 0 && errno != ENOENT ? -errno : 0;
 }
@@ -142,7 +143,8 @@ static bool link_is_live(const char *dir, const char *name)
 static bool links_are_live(const char *name)
 {
 	char links[PINS_PATH_BYTES + 8];
-	_cleanup_(close_dir_ptr) DIR *d = NULL;
+	_cleanup_(close_dir_ptr)
+	DIR *d = NULL;
 	bool is_live = false;
 	struct dirent *e;
 
@@ -171,7 +173,8 @@ static bool is_being_filled(const char *entry)
 
 int pins_collect(void)
 {
-	_cleanup_(close_dir_ptr) DIR *d = opendir(NEJ_PIN_ROOT);
+	_cleanup_(close_dir_ptr)
+	DIR *d = opendir(NEJ_PIN_ROOT);
 	struct dirent *e;
 	int n_removed = 0;
 

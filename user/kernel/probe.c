@@ -38,10 +38,10 @@
 #define INSN_EXIT ((struct bpf_insn){.code = BPF_JMP | BPF_EXIT})
 #define HELPER_SET_RETVAL 187 /* linux/bpf.h since 5.18 */
 
-static int load(enum bpf_prog_type type, unsigned int attach, const struct bpf_insn *insns, size_t n)
+static int load(
+	enum bpf_prog_type type, unsigned int attach, const struct bpf_insn *insns, size_t n)
 {
-	LIBBPF_OPTS(bpf_prog_load_opts, opts,
-		.expected_attach_type = (enum bpf_attach_type)attach);
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = (enum bpf_attach_type)attach);
 	int fd = bpf_prog_load(type, "nej_probe", "GPL", insns, n, &opts);
 
 	return fd < 0 ? -errno : fd;
@@ -62,8 +62,8 @@ bool probe_has_set_retval(void)
 		INSN_MOV(BPF_REG_0, 0),
 		INSN_EXIT,
 	};
-	_cleanup_close_ int fd = load(BPF_PROG_TYPE_CGROUP_SOCK_ADDR, BPF_CGROUP_INET4_CONNECT,
-		insns, ARRAY_SIZE(insns));
+	_cleanup_close_ int fd = load(
+		BPF_PROG_TYPE_CGROUP_SOCK_ADDR, BPF_CGROUP_INET4_CONNECT, insns, ARRAY_SIZE(insns));
 
 	return fd >= 0;
 }
@@ -90,7 +90,7 @@ static bool is_mount_of(const char *line, const char *type, const char *option)
 	size_t len = strlen(type);
 
 	return dash && !strncmp(dash + 3, type, len) && dash[3 + len] == ' ' &&
-	       (!option || strstr(dash, option));
+		(!option || strstr(dash, option));
 }
 
 /* The mount point of the first such mount. */
@@ -218,8 +218,7 @@ static bool probe_connect_unix(struct probe_result *r)
 /* A child without any privilege reads a map through a descriptor it was given. */
 static bool probe_map_fd(struct probe_result *r)
 {
-	_cleanup_close_ int fd =
-		bpf_map_create(BPF_MAP_TYPE_ARRAY, "nej_probe", 4, 4, 1, NULL);
+	_cleanup_close_ int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "nej_probe", 4, 4, 1, NULL);
 	int status = -1;
 	pid_t pid;
 
@@ -290,9 +289,8 @@ static bool probe_namespaces(struct probe_result *r)
 /* A descriptor that is not open: EBADF where the flag is known. */
 static bool probe_clone_cgroup(struct probe_result *r)
 {
-	struct clone_args args = {.flags = CLONE_INTO_CGROUP,
-		.exit_signal = SIGCHLD,
-		.cgroup = INT32_MAX};
+	struct clone_args args = {
+		.flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = INT32_MAX};
 	long pid = syscall(SYS_clone3, &args, sizeof(args));
 
 	(void)r;
@@ -371,8 +369,8 @@ static const struct probe_row probe_rows[] = {
 		probe_btf},
 	{"jit", "runs BPF programs at native speed", "the same, more slowly", PROBE_OPTIONAL,
 		probe_jit},
-	{"map_fd", "lets the unprivileged proxy read the flow table",
-		"the proxy keeps CAP_BPF", PROBE_OPTIONAL, probe_map_fd},
+	{"map_fd", "lets the unprivileged proxy read the flow table", "the proxy keeps CAP_BPF",
+		PROBE_OPTIONAL, probe_map_fd},
 	{"landlock", "a second fence around the proxy", "seccomp and its own user alone fence it",
 		PROBE_OPTIONAL, probe_landlock},
 	{"sock_destroy", "cuts connections that a halt or a new policy forbids",

@@ -9,7 +9,7 @@
 enum probe_level {
 	PROBE_REQUIRED, /* nej does not run without it */
 	PROBE_OPTIONAL, /* nej does something less good without it */
-	PROBE_UNUSED,	/* not needed; reported because people ask */
+	PROBE_UNUSED,   /* not needed; reported because people ask */
 };
 
 struct probe_result {

@@ -49,8 +49,8 @@ static int listen_somewhere(struct sockaddr_in *ret_at)
 	_cleanup_close_ int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	socklen_t len = sizeof(*ret_at);
 
-	*ret_at = (struct sockaddr_in){.sin_family = AF_INET,
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	*ret_at = (struct sockaddr_in){
+		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	if (fd < 0 || bind(fd, (struct sockaddr *)ret_at, len) < 0 || listen(fd, 1) < 0 ||
 		getsockname(fd, (struct sockaddr *)ret_at, &len) < 0)
 		return -errno;
