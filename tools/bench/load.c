@@ -152,7 +152,6 @@ void samples_add(struct samples *samples, uint64_t ns)
 		if (!samples->values)
 			die("out of memory");
 	}
-	ns /= 100;
 	samples->values[samples->count++] = ns > UINT32_MAX ? UINT32_MAX : (uint32_t)ns;
 }
 
@@ -175,8 +174,8 @@ void samples_print(struct samples *samples)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		size_t slot = (size_t)(rows[i].at * (double)(samples->count - 1) + 0.5);
 
-		printf("%s\"%s\":%.1f", i ? "," : "", rows[i].name,
-			samples->count ? samples->values[slot] / 10.0 : 0.0);
+		printf("%s\"%s\":%.2f", i ? "," : "", rows[i].name,
+			samples->count ? samples->values[slot] / 1000.0 : 0.0);
 	}
 }
 

@@ -35,7 +35,7 @@ void nodelay(int fd);
 void raise_nofile(void);
 void run_threads(int count, void *(*body)(void *), void *arg); /* returns when all have ended */
 
-/* Durations; unit 0.1 us. */
+/* Durations in ns, up to 4 s. */
 struct samples {
 	uint32_t *values;
 	size_t count, capacity;
