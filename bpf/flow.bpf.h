@@ -59,6 +59,7 @@ static __always_inline void flow_file(struct bpf_sock_ops *ctx)
 	struct nej_flow_key key = {};
 	struct dest_words *words = (struct dest_words *)__builtin_assume_aligned(key.addr, 4);
 	__u32 local_ip4 = CTX(ctx->local_ip4);
+	struct nej_origin *old;
 
 	if (!sock || !sock->is_remembered)
 		return;
@@ -72,7 +73,13 @@ static __always_inline void flow_file(struct bpf_sock_ops *ctx)
 		words->w[3] = local_ip4;
 	}
 	key.port_be = bpf_htons(ctx->local_port);
-	bpf_map_update_elem(&flows, &key, &sock->origin, BPF_ANY);
+	/* In place where the port was used before: an update would take a node out of the LRU list,
+	 * 400 ns against 100. Who still reads the old value belongs to a connection that is gone. */
+	old = bpf_map_lookup_elem(&flows, &key);
+	if (old)
+		*old = sock->origin;
+	else
+		bpf_map_update_elem(&flows, &key, &sock->origin, BPF_ANY);
 }
 
 /* --- loopback of a shared network namespace */
