@@ -67,7 +67,7 @@ int target_parse(struct http1_text method, struct http1_text text, struct target
 		ret->path = ret->decide = text;
 		return 0;
 	}
-	if (text.len > 7 && !strncasecmp(text.ptr, "http://", 7))
+	if (text.len >= 7 && !strncasecmp(text.ptr, "http://", 7))
 		return parse_absolute(method, text, ret);
 	if (text.len == 1 && *text.ptr == '*' && http1_text_is(method, "options")) {
 		ret->form = TARGET_ASTERISK;
