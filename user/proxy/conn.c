@@ -244,6 +244,9 @@ static void setup_on_client(struct loop_io *io, uint32_t events)
 	struct conn *c = conn_of_client(io);
 	int r = half_note(&c->client, events);
 
+	/* a server that may speak first has more than the client took */
+	if (r == 0 && events & EPOLLOUT && c->server.io.fd >= 0)
+		r = pump_move(c, &c->server, &c->client);
 	if (r == 0 && c->setup->is_dialling)
 		r = events & (EPOLLERR | EPOLLHUP) ? CONN_RESET : 0;
 	else if (r == 0)

@@ -113,6 +113,7 @@ struct setup {
 	bool is_raw_ok;    /* anything over TCP may pass: the server may speak first */
 	bool is_host_port; /* the host's own loopback */
 	bool is_socks, is_greeted, is_password_due; /* SOCKS5 */
+	bool is_answered; /* CONNECT or SOCKS5 got its yes: what is refused now is refused inside */
 	bool wants_json;
 	bool has_spoken;  /* the server sent bytes before the client's were understood */
 	bool is_recorded; /* the audit record was put when it did */

@@ -25,10 +25,12 @@ void explicit_resolve_synthetic(struct conn *c, struct host *host)
 	struct proxy *p = c->proxy;
 	struct addr addr = host->addr;
 
-	if (host->kind != HOST_ADDR || c->is_held || !synth_covers(p->o.synth, &addr))
+	if (host->kind != HOST_ADDR || !synth_covers(p->o.synth, &addr))
 		return;
 	if (synth_hold(p->o.synth, &addr, host) < 0)
 		return;
+	if (c->is_held)
+		synth_release(p->o.synth, &c->dest);
 	c->dest = addr;
 	c->is_held = c->has_dest = true;
 }
@@ -65,6 +67,7 @@ int explicit_answered(struct conn *c)
 	int r = 0;
 
 	s->kind = SETUP_CONNECT;
+	s->is_answered = true;
 	s->step = sniff_step;
 	if (s->is_host_port || s->is_raw_ok)
 		r = sniff_reached_early(c);

@@ -23,6 +23,8 @@
 #include "pump.h"
 #include "sniff.h"
 
+#define TURNS 64 /* reads in a row before other connections have their turn */
+
 /* --- bodies */
 
 void http_body_init(struct body *b, const struct http1_head *head, bool is_plain)
@@ -159,15 +161,25 @@ static int request_pull(struct conn *c)
 	return 1;
 }
 
+/* Others have their turn; what is left comes as an event. */
+static int yield_turn(struct conn *c)
+{
+	int r = half_rearm(c, &c->client);
+
+	return r == 0 && c->server.io.fd >= 0 ? half_rearm(c, &c->server) : r;
+}
+
 static int run(struct conn *c)
 {
 	struct http *h = c->http;
-	int up, down;
+	int up, down, turns = 0;
 
 	h->last_ms = loop_now_ms(c->proxy->loop);
 	do {
 		int r = flush_up(c);
 
+		if (r == 0 && turns++ == TURNS)
+			return yield_turn(c);
 		if (r == 0 && c->server.stash)
 			r = half_flush(c, &c->server, &c->client);
 		if (r < 0)

@@ -15,6 +15,8 @@
 
 #include "http.h"
 
+#define MOVES_A_TURN 64 /* reads of one direction before the others have their turn */
+
 ssize_t half_recv(struct half *h, void *buf, size_t size_bytes)
 {
 	ssize_t n = recv(h->io.fd, buf, size_bytes, 0);
@@ -187,17 +189,28 @@ static ssize_t move_once(struct conn *c, struct half *from, struct half *to)
 	return r < 0 ? r : n;
 }
 
+int half_rearm(struct conn *c, struct half *h)
+{
+	uint32_t events = EPOLLIN | EPOLLRDHUP | EPOLLET | (h->has_out ? EPOLLOUT : 0);
+
+	return h->is_watched ? loop_mod(c->proxy->loop, &h->io, events) : 0;
+}
+
 int pump_move(struct conn *c, struct half *from, struct half *to)
 {
 	ssize_t n;
 	int r;
 
-	for (;;) {
+	for (int i = 0;; i++) {
 		r = half_flush(c, from, to);
 		if (r <= 0)
 			return r;
 		if (from->is_eof || !from->is_readable)
 			break;
+		if (i == MOVES_A_TURN) {
+			give_pipe_back(c, from);
+			return half_rearm(c, from);
+		}
 		n = move_once(c, from, to);
 		if (n < 0 && n != -EAGAIN)
 			return (int)n;

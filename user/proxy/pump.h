@@ -14,6 +14,9 @@ ssize_t half_recv(struct half *h, void *buf, size_t size_bytes);
 /* Notes what epoll said of a half; -ECONNRESET when it broke after its FIN. */
 int half_note(struct half *h, uint32_t events);
 
+/* Makes epoll tell again what is still readable: for a half that gives up its turn. */
+int half_rearm(struct conn *c, struct half *h);
+
 /* Sends to `to` bytes that were read from `from`; what does not fit is stashed there. flags:
  * MSG_MORE when more follows at once. 0 or negative errno. */
 int half_send(struct conn *c, struct half *from, struct half *to, const void *data,

@@ -274,7 +274,7 @@ static int send_response(struct conn *c, const struct ask *ask, const struct ref
 
 int refuse_connection(struct conn *c, const struct ask *ask, const struct refusal *why)
 {
-	bool is_http = ask->app == AUDIT_APP_HTTP || ask->method.len;
+	bool is_http = !c->setup->is_answered && (ask->app == AUDIT_APP_HTTP || ask->method.len);
 	bool is_tls = c->setup->app == AUDIT_APP_TLS;
 	int r;
 

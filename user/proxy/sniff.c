@@ -197,17 +197,26 @@ static int pass(struct conn *c, enum policy_scheme scheme)
 	return sniff_dial(c);
 }
 
+/* TLS that names nobody: to an address literal, decided as one; to a name, only where any protocol
+ * may pass, since nothing shows that the name is the one the server will answer for. */
+static int pass_nameless(struct conn *c)
+{
+	struct setup *s = c->setup;
+	struct refusal why;
+
+	if (s->host.kind == HOST_ADDR)
+		return pass(c, POLICY_SCHEME_HTTPS);
+	if (gate_connection(c->proxy, POLICY_SCHEME_TCP, &s->host, s->port, &s->rule, &why))
+		return pass(c, POLICY_SCHEME_TCP);
+	return refuse_plainly(c, NEJ_REASON_NO_NAME, "the ClientHello has no SNI");
+}
+
 /* The name in a ClientHello against what is known. Refused when negative or the set-up is gone. */
 static int check_sni(struct conn *c, const struct clienthello *hello)
 {
 	struct setup *s = c->setup;
 	char detail[600];
 
-	if (!hello->has_sni) {
-		if (s->host.kind == HOST_NAME)
-			return refuse_plainly(c, NEJ_REASON_NO_NAME, "the ClientHello has no SNI");
-		return 0; /* an address literal, decided as one */
-	}
 	if (host_equal(&hello->host, &s->host))
 		return 0;
 	if (!s->is_fixed && hello->host.kind == HOST_NAME) {
@@ -235,6 +244,8 @@ static int step_tls(struct conn *c)
 		return refuse_plainly(c, NEJ_REASON_MALFORMED_HOST, "the SNI is not a host name");
 	if (r < 0)
 		return refuse_plainly(c, NEJ_REASON_FRAMING, "malformed ClientHello");
+	if (!hello.has_sni)
+		return pass_nameless(c);
 	r = check_sni(c, &hello);
 	return r < 0 || !c->setup ? r : pass(c, POLICY_SCHEME_HTTPS);
 }

@@ -111,12 +111,12 @@ static void absolute_form_becomes_origin_form_with_the_targets_host(void **state
 	int client = connect_to(w.port), server;
 
 	(void)state;
-	put_with_port(client, "GET http://@/repos/x?q=1 HTTP/1.1\r\nHost: evil.test\r\n"
-			      "User-Agent: t\r\nProxy-Connection: keep-alive\r\n"
-			      "Proxy-Authorization: Basic x\r\n\r\n");
+	put_with_port(client,
+		"GET http://@/repos/x?q=1 HTTP/1.1\r\nHost: evil.test\r\n"
+		"User-Agent: t\r\nProxy-Connection: keep-alive\r\n"
+		"Proxy-Authorization: Basic x\r\n\r\n");
 	server = accept_from(listener);
-	expect_with_port(
-		server, "GET /repos/x?q=1 HTTP/1.1\r\nHost: @\r\nUser-Agent: t\r\n\r\n");
+	expect_with_port(server, "GET /repos/x?q=1 HTTP/1.1\r\nHost: @\r\nUser-Agent: t\r\n\r\n");
 	put_text(server, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX: y\r\n\r\nhi");
 	expect_text(client, "HTTP/1.1 200 OK\r\nX: y\r\nContent-Length: 2\r\n\r\nhi");
 	/* kept: same server connection */
@@ -159,9 +159,10 @@ static void pipelined_requests_are_judged_one_by_one_in_order(void **state)
 	int client = connect_to(w.port), server;
 
 	(void)state;
-	put_with_port(client, "GET http://@/repos/1 HTTP/1.1\r\nHost: @\r\n\r\n"
-			      "DELETE http://@/admin HTTP/1.1\r\nHost: @\r\n\r\n"
-			      "GET http://@/repos/2 HTTP/1.1\r\nHost: @\r\n\r\n");
+	put_with_port(client,
+		"GET http://@/repos/1 HTTP/1.1\r\nHost: @\r\n\r\n"
+		"DELETE http://@/admin HTTP/1.1\r\nHost: @\r\n\r\n"
+		"GET http://@/repos/2 HTTP/1.1\r\nHost: @\r\n\r\n");
 	server = accept_from(listener);
 	expect_with_port(server, "GET /repos/1 HTTP/1.1\r\nHost: @\r\n\r\n");
 	expect_quiet(server);
@@ -242,11 +243,11 @@ static void connect_may_follow_other_requests(void **state)
 
 static void hosts_that_are_no_hosts_get_400(void **state)
 {
-	static const char *const urls[] = {
-		"http://evil.test%23.pkg.test/", "http://[gh.test]/", "http://user@gh.test/",
-		"http://gh.test:0/", "http://gh.test:99999/", "http://gh.test\\@evil.test/",
-		"http://g\xc3\xbc.test/", "http://gh..test/", "http://gh.test/#f",
-		"https://gh.test/", "ftp://gh.test/", "http:///x", "gh.test/x"};
+	static const char *const urls[] = {"http://evil.test%23.pkg.test/", "http://[gh.test]/",
+		"http://user@gh.test/", "http://gh.test:0/", "http://gh.test:99999/",
+		"http://gh.test\\@evil.test/", "http://g\xc3\xbc.test/", "http://gh..test/",
+		"http://gh.test/#f", "https://gh.test/", "ftp://gh.test/", "http:///x",
+		"gh.test/x"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(urls); i++) {
@@ -322,8 +323,9 @@ static void chunked_http10_request_gets_400(void **state)
 
 	(void)state;
 	go_transparent();
-	put_text(client, "POST /repos HTTP/1.0\r\nHost: gh.test\r\n"
-			 "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+	put_text(client,
+		"POST /repos HTTP/1.0\r\nHost: gh.test\r\n"
+		"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
 	assert_true(take_all(client, got, sizeof(got)) > 0);
 	assert_memory_equal(got, "HTTP/1.1 400 ", 13);
 	close(client);
@@ -403,9 +405,10 @@ static void real_address_is_named_by_host_and_the_names_own_is_dialled(void **st
 
 static void request_inside_connect_is_decided_too(void **state)
 {
-	static const struct world_rule both[] = {
-		{.host = NAME, .scheme = POLICY_SCHEME_HTTP, .path = "/repos",
-			.verdict = POLICY_ALLOW},
+	static const struct world_rule both[] = {{.host = NAME,
+							 .scheme = POLICY_SCHEME_HTTP,
+							 .path = "/repos",
+							 .verdict = POLICY_ALLOW},
 		{0}};
 	int client = connect_to(w.port), server;
 
@@ -435,15 +438,18 @@ static void chunked_upload_is_framed_anew_with_its_trailers(void **state)
 	(void)state;
 	go_transparent();
 	client = connect_to(w.port);
-	put_with_port(client, "POST /repos HTTP/1.1\r\nHost: @\r\nTransfer-Encoding: chunked\r\n"
-			      "TE: trailers\r\nTrailer: X-Sum\r\n\r\n"
-			      "5;ext=1\r\nhello\r\n");
+	put_with_port(client,
+		"POST /repos HTTP/1.1\r\nHost: @\r\nTransfer-Encoding: chunked\r\n"
+		"TE: trailers\r\nTrailer: X-Sum\r\n\r\n"
+		"5;ext=1\r\nhello\r\n");
 	server = accept_from(listener);
-	expect_with_port(server, "POST /repos HTTP/1.1\r\nHost: @\r\nTrailer: X-Sum\r\n"
-				 "Transfer-Encoding: chunked\r\nTE: trailers\r\n"
-				 "Connection: TE\r\n\r\n5\r\nhello\r\n");
-	put_text(client, "000006\r\n world\r\n0\r\nX-Sum: 7\r\nHost: evil.test\r\n"
-			 "Content-Length: 9\r\n\r\n");
+	expect_with_port(server,
+		"POST /repos HTTP/1.1\r\nHost: @\r\nTrailer: X-Sum\r\n"
+		"Transfer-Encoding: chunked\r\nTE: trailers\r\n"
+		"Connection: TE\r\n\r\n5\r\nhello\r\n");
+	put_text(client,
+		"000006\r\n world\r\n0\r\nX-Sum: 7\r\nHost: evil.test\r\n"
+		"Content-Length: 9\r\n\r\n");
 	expect_text(server, "6\r\n world\r\n0\r\nX-Sum: 7\r\n\r\n");
 	put_text(server, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
 	expect_text(client, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
@@ -461,8 +467,9 @@ static void chunked_body_that_is_malformed_is_not_ended_for_the_server(void **st
 	(void)state;
 	go_transparent();
 	client = connect_to(w.port);
-	put_with_port(client, "POST /repos HTTP/1.1\r\nHost: @\r\nTransfer-Encoding: chunked\r\n\r\n"
-			      "5\r\nhello\r\n");
+	put_with_port(client,
+		"POST /repos HTTP/1.1\r\nHost: @\r\nTransfer-Encoding: chunked\r\n\r\n"
+		"5\r\nhello\r\n");
 	server = accept_from(listener);
 	put_text(client, "zz\r\n");
 	take_refusal(client, "400", "framing");
@@ -479,8 +486,9 @@ static void body_and_next_request_in_one_segment_are_told_apart(void **state)
 	(void)state;
 	go_transparent();
 	client = connect_to(w.port);
-	put_with_port(client, "POST /repos HTTP/1.1\r\nHost: @\r\nContent-Length: 5\r\n\r\nhello"
-			      "GET /admin HTTP/1.1\r\nHost: @\r\n\r\n");
+	put_with_port(client,
+		"POST /repos HTTP/1.1\r\nHost: @\r\nContent-Length: 5\r\n\r\nhello"
+		"GET /admin HTTP/1.1\r\nHost: @\r\n\r\n");
 	server = accept_from(listener);
 	expect_with_port(
 		server, "POST /repos HTTP/1.1\r\nHost: @\r\nContent-Length: 5\r\n\r\nhello");
@@ -499,19 +507,23 @@ static void expectation_waits_for_the_servers_100(void **state)
 	(void)state;
 	go_transparent();
 	client = connect_to(w.port);
-	put_with_port(client, "PUT /repos HTTP/1.1\r\nHost: @\r\nExpect: 100-continue\r\n"
-			      "Content-Length: 4\r\n\r\n");
+	put_with_port(client,
+		"PUT /repos HTTP/1.1\r\nHost: @\r\nExpect: 100-continue\r\n"
+		"Content-Length: 4\r\n\r\n");
 	server = accept_from(listener);
-	expect_with_port(server, "PUT /repos HTTP/1.1\r\nHost: @\r\nExpect: 100-continue\r\n"
-				 "Content-Length: 4\r\n\r\n");
+	expect_with_port(server,
+		"PUT /repos HTTP/1.1\r\nHost: @\r\nExpect: 100-continue\r\n"
+		"Content-Length: 4\r\n\r\n");
 	put_text(server, "HTTP/1.1 100 Continue\r\n\r\n");
 	expect_text(client, "HTTP/1.1 100 Continue\r\n\r\n");
 	put_text(client, "body");
 	expect_text(server, "body");
-	put_text(server, "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 201 Created\r\n"
-			 "Content-Length: 0\r\n\r\n");
-	expect_text(client, "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 201 Created\r\n"
-			    "Content-Length: 0\r\n\r\n");
+	put_text(server,
+		"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 201 Created\r\n"
+		"Content-Length: 0\r\n\r\n");
+	expect_text(client,
+		"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 201 Created\r\n"
+		"Content-Length: 0\r\n\r\n");
 	close(client);
 	close(server);
 }
@@ -524,14 +536,17 @@ static void early_answer_to_an_upload_is_delivered(void **state)
 	(void)state;
 	go_transparent();
 	client = connect_to(w.port);
-	put_with_port(client, "PUT /repos HTTP/1.1\r\nHost: @\r\nContent-Length: 100000\r\n\r\nsome");
+	put_with_port(
+		client, "PUT /repos HTTP/1.1\r\nHost: @\r\nContent-Length: 100000\r\n\r\nsome");
 	server = accept_from(listener);
-	expect_with_port(server, "PUT /repos HTTP/1.1\r\nHost: @\r\nContent-Length: 100000\r\n\r\nsome");
+	expect_with_port(
+		server, "PUT /repos HTTP/1.1\r\nHost: @\r\nContent-Length: 100000\r\n\r\nsome");
 	put_text(server, "HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig");
 	close(server);
 	assert_true(take_all(client, got, sizeof(got)) > 0);
-	assert_string_equal(got, "HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n"
-				 "Connection: close\r\n\r\nbig");
+	assert_string_equal(got,
+		"HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n"
+		"Connection: close\r\n\r\nbig");
 	close(client);
 }
 
@@ -544,10 +559,12 @@ static void events_of_a_stream_come_one_by_one(void **state)
 	client = connect_to(w.port);
 	put_with_port(client, "GET /repos HTTP/1.1\r\nHost: @\r\n\r\n");
 	server = accept_from(listener);
-	put_text(server, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
-			 "Transfer-Encoding: chunked\r\n\r\n");
-	expect_text(client, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
-			    "Transfer-Encoding: chunked\r\n\r\n");
+	put_text(server,
+		"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+		"Transfer-Encoding: chunked\r\n\r\n");
+	expect_text(client,
+		"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+		"Transfer-Encoding: chunked\r\n\r\n");
 	for (int i = 0; i < 5; i++) {
 		put_text(server, "9\r\ndata: 1\n\n\r\n");
 		expect_text(client, "9\r\ndata: 1\n\n\r\n");
@@ -584,8 +601,9 @@ static void http10_client_gets_a_body_without_chunks(void **state)
 	put_with_port(client, "GET /repos HTTP/1.0\r\nHost: @\r\nConnection: keep-alive\r\n\r\n");
 	server = accept_from(listener);
 	expect_with_port(server, "GET /repos HTTP/1.1\r\nHost: @\r\n\r\n");
-	put_text(server, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n"
-			 "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
+	put_text(server,
+		"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n"
+		"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
 	assert_true(take_all(client, got, sizeof(got)) > 0);
 	assert_string_equal(got, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabcde");
 	close(client);
@@ -605,7 +623,8 @@ static void large_upload_and_download_pass_with_backpressure(void **state)
 	client = connect_to(w.port);
 	put_with_port(client, "PUT /repos HTTP/1.1\r\nHost: @\r\nContent-Length: 6000000\r\n\r\n");
 	server = accept_from(listener);
-	expect_with_port(server, "PUT /repos HTTP/1.1\r\nHost: @\r\nContent-Length: 6000000\r\n\r\n");
+	expect_with_port(
+		server, "PUT /repos HTTP/1.1\r\nHost: @\r\nContent-Length: 6000000\r\n\r\n");
 	for (int at = 0; at < SIZE; at += 100000) {
 		put(client, big + at, 100000);
 		expect(server, big + at, 100000);
@@ -639,16 +658,20 @@ static void websocket_becomes_a_tunnel_both_ways(void **state)
 	(void)state;
 	go_transparent();
 	client = connect_to(w.port);
-	put_with_port(client, "GET /repos/ws HTTP/1.1\r\nHost: @\r\nConnection: keep-alive, Upgrade\r\n"
-			      "Upgrade: h2c, websocket\r\nHTTP2-Settings: x\r\n"
-			      "Sec-WebSocket-Key: k\r\n\r\n\x81\x01z");
+	put_with_port(client,
+		"GET /repos/ws HTTP/1.1\r\nHost: @\r\nConnection: keep-alive, Upgrade\r\n"
+		"Upgrade: h2c, websocket\r\nHTTP2-Settings: x\r\n"
+		"Sec-WebSocket-Key: k\r\n\r\n\x81\x01z");
 	server = accept_from(listener);
-	expect_with_port(server, "GET /repos/ws HTTP/1.1\r\nHost: @\r\nSec-WebSocket-Key: k\r\n"
-				 "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
-	put_text(server, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n"
-			 "Upgrade: websocket\r\n\r\n\x81\x01y");
-	expect_text(client, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n"
-			    "Upgrade: websocket\r\n\r\n\x81\x01y");
+	expect_with_port(server,
+		"GET /repos/ws HTTP/1.1\r\nHost: @\r\nSec-WebSocket-Key: k\r\n"
+		"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+	put_text(server,
+		"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n"
+		"Upgrade: websocket\r\n\r\n\x81\x01y");
+	expect_text(client,
+		"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n"
+		"Upgrade: websocket\r\n\r\n\x81\x01y");
 	expect_text(server, "\x81\x01z");
 	put_text(client, "frame");
 	expect_text(server, "frame");
@@ -666,9 +689,10 @@ static void other_upgrades_are_stripped(void **state)
 	(void)state;
 	go_transparent();
 	client = connect_to(w.port);
-	put_with_port(client, "GET /repos HTTP/1.1\r\nHost: @\r\n"
-			      "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
-			      "HTTP2-Settings: x\r\n\r\n");
+	put_with_port(client,
+		"GET /repos HTTP/1.1\r\nHost: @\r\n"
+		"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+		"HTTP2-Settings: x\r\n\r\n");
 	server = accept_from(listener);
 	expect_with_port(server, "GET /repos HTTP/1.1\r\nHost: @\r\n\r\n");
 	put_text(server, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
@@ -680,7 +704,8 @@ static void other_upgrades_are_stripped(void **state)
 static void switch_nobody_asked_for_gets_502(void **state)
 {
 	static const char *const answers[] = {
-		"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+		"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "
+		"websocket\r\n\r\n",
 		"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: raw\r\n\r\n",
 		"HTTP/1.1 101 Switching Protocols\r\n\r\n",
 	};
@@ -693,8 +718,9 @@ static void switch_nobody_asked_for_gets_502(void **state)
 		if (i == 0)
 			put_with_port(client, "GET /repos HTTP/1.1\r\nHost: @\r\n\r\n");
 		else
-			put_with_port(client, "GET /repos HTTP/1.1\r\nHost: @\r\n"
-					      "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+			put_with_port(client,
+				"GET /repos HTTP/1.1\r\nHost: @\r\n"
+				"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
 		server = accept_from(listener);
 		put_text(server, answers[i]);
 		take_refusal(client, "502", "upstream-refused");
@@ -710,12 +736,14 @@ static void headers_named_in_connection_stay_here(void **state)
 	(void)state;
 	go_transparent();
 	client = connect_to(w.port);
-	put_with_port(client, "GET /repos HTTP/1.1\r\nHost: @\r\nConnection: X-Audit-Id, close\r\n"
-			      "X-Audit-Id: 1\r\nKeep-Alive: 5\r\nX-Other: 2\r\n\r\n");
+	put_with_port(client,
+		"GET /repos HTTP/1.1\r\nHost: @\r\nConnection: X-Audit-Id, close\r\n"
+		"X-Audit-Id: 1\r\nKeep-Alive: 5\r\nX-Other: 2\r\n\r\n");
 	server = accept_from(listener);
 	expect_with_port(server, "GET /repos HTTP/1.1\r\nHost: @\r\nX-Other: 2\r\n\r\n");
-	put_text(server, "HTTP/1.1 200 OK\r\nConnection: X-Hop\r\nX-Hop: 1\r\n"
-			 "Content-Length: 1\r\n\r\n1");
+	put_text(server,
+		"HTTP/1.1 200 OK\r\nConnection: X-Hop\r\nX-Hop: 1\r\n"
+		"Content-Length: 1\r\n\r\n1");
 	expect_text(client, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: close\r\n\r\n1");
 	expect_end(client);
 	close(client);

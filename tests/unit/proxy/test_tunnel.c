@@ -140,7 +140,7 @@ static void tls_without_sni_to_a_name_is_refused(void **state)
 	int client;
 
 	(void)state;
-	w.rules = allow_any;
+	w.rules = allow_https;
 	world_name_dest(ALLOWED, 443);
 	client = connect_to(w.port);
 	put_hello(client, NULL);
@@ -282,7 +282,8 @@ static void client_that_leaves_while_the_name_is_resolved_is_forgotten(void **st
 static void host_that_needs_inspection_is_refused_as_such(void **state)
 {
 	static const struct world_rule rules[] = {
-		{.host = ALLOWED, .path = "/repos", .verdict = POLICY_ALLOW, .is_inspect = true}, {0}};
+		{.host = ALLOWED, .path = "/repos", .verdict = POLICY_ALLOW, .is_inspect = true},
+		{0}};
 	int client;
 
 	(void)state;
@@ -394,6 +395,23 @@ static void server_that_speaks_first_is_heard(void **state)
 	wait_idle();
 	assert_int_equal(count_events(), 1);
 	assert_int_equal(event_at(0).app, AUDIT_APP_RAW);
+	close(listener);
+}
+
+static void nameless_tls_passes_where_anything_may(void **state)
+{
+	uint16_t port;
+	int listener = listen_on("127.0.0.1", &port), client, server;
+
+	(void)state;
+	w.rules = allow_tcp;
+	world_name_dest(ALLOWED, port);
+	client = connect_to(w.port);
+	put_hello(client, NULL);
+	server = accept_from(listener);
+	expect_hello(server, NULL);
+	close(client);
+	close(server);
 	close(listener);
 }
 
@@ -621,7 +639,8 @@ static void connect_to_a_dead_server_gets_502(void **state)
 
 static void inspected_host_is_refused_before_connects_200(void **state)
 {
-	static const struct world_rule rules[] = {{.host = ALLOWED, .scheme = POLICY_SCHEME_HTTPS,
+	static const struct world_rule rules[] = {{.host = ALLOWED,
+							  .scheme = POLICY_SCHEME_HTTPS,
 							  .path = "/repos",
 							  .verdict = POLICY_ALLOW},
 		{0}};
@@ -630,7 +649,8 @@ static void inspected_host_is_refused_before_connects_200(void **state)
 
 	(void)state;
 	w.rules = rules;
-	put_text(client, "CONNECT api.allowed.test:443 HTTP/1.1\r\nAccept: application/json\r\n\r\n");
+	put_text(client,
+		"CONNECT api.allowed.test:443 HTTP/1.1\r\nAccept: application/json\r\n\r\n");
 	assert_true(take_all(client, got, sizeof(got)) > 0);
 	assert_memory_equal(got, "HTTP/1.1 403 ", 13);
 	assert_non_null(strstr(got, "X-Nej-Reason: inspect-unavailable"));
@@ -641,8 +661,8 @@ static void inspected_host_is_refused_before_connects_200(void **state)
 
 static void upstream_transport_is_refused_until_it_exists(void **state)
 {
-	static const struct world_rule rules[] = {{.host = ALLOWED, .verdict = POLICY_ALLOW,
-							  .transport = POLICY_TRANSPORT_UPSTREAM},
+	static const struct world_rule rules[] = {
+		{.host = ALLOWED, .verdict = POLICY_ALLOW, .transport = POLICY_TRANSPORT_UPSTREAM},
 		{0}};
 	char got[4096];
 	int client = connect_to(w.port);
@@ -654,6 +674,50 @@ static void upstream_transport_is_refused_until_it_exists(void **state)
 	assert_memory_equal(got, "HTTP/1.1 500 ", 13);
 	assert_non_null(strstr(got, "not available in this build"));
 	close(client);
+}
+
+static void other_bytes_inside_connect_are_reset_where_only_tls_is_allowed(void **state)
+{
+	uint16_t port;
+	char line[200];
+	int listener = listen_on("127.0.0.1", &port), client;
+
+	(void)state;
+	w.rules = allow_https;
+	w.names[0] = (struct world_name){.name = ALLOWED, .addrs = {"127.0.0.1"}};
+	snprintf(line, sizeof(line), "CONNECT %s:%u HTTP/1.1\r\n\r\n", ALLOWED, port);
+	client = connect_to(w.port);
+	put_text(client, line);
+	expect_text(client, "HTTP/1.1 200 Connection established\r\n\r\n");
+	put_text(client, "SSH-2.0-OpenSSH_9.2p1\r\n");
+	expect_reset(client);
+	assert_int_equal(event_at(0).reason, NEJ_REASON_UNKNOWN_PROTOCOL);
+	assert_int_equal(count_events(), 1);
+	close(client);
+	close(listener);
+}
+
+static void server_behind_connect_may_speak_first_on_a_raw_port(void **state)
+{
+	uint16_t port;
+	char line[200];
+	int listener = listen_on("127.0.0.1", &port), client, server;
+
+	(void)state;
+	w.rules = allow_tcp;
+	w.names[0] = (struct world_name){.name = ALLOWED, .addrs = {"127.0.0.1"}};
+	snprintf(line, sizeof(line), "CONNECT %s:%u HTTP/1.1\r\n\r\n", ALLOWED, port);
+	client = connect_to(w.port);
+	put_text(client, line);
+	expect_text(client, "HTTP/1.1 200 Connection established\r\n\r\n");
+	server = accept_from(listener);
+	put_text(server, "220 smtp\r\n");
+	expect_text(client, "220 smtp\r\n");
+	put_text(client, "EHLO x\r\n");
+	expect_text(server, "EHLO x\r\n");
+	close(client);
+	close(server);
+	close(listener);
 }
 
 /* --- SOCKS5 */
@@ -922,6 +986,9 @@ int main(void)
 		TEST(connect_to_a_dead_server_gets_502),
 		TEST(inspected_host_is_refused_before_connects_200),
 		TEST(upstream_transport_is_refused_until_it_exists),
+		TEST(other_bytes_inside_connect_are_reset_where_only_tls_is_allowed),
+		TEST(server_behind_connect_may_speak_first_on_a_raw_port),
+		TEST(nameless_tls_passes_where_anything_may),
 		TEST(socks5_reaches_a_name),
 		TEST(socks5_password_is_read_over_and_denial_has_its_code),
 		TEST(socks5_synthetic_address_stands_for_its_name),

@@ -32,10 +32,10 @@
 /* --- the policy: what the test says */
 
 struct world_rule {
-	const char *host; /* NULL: any */
-	uint16_t port;	  /* 0: any */
+	const char *host;          /* NULL: any */
+	uint16_t port;             /* 0: any */
 	enum policy_scheme scheme; /* ANY: all */
-	const char *path; /* prefix; NULL: all */
+	const char *path;          /* prefix; NULL: all */
 	enum policy_verdict verdict;
 	bool is_inspect;
 	enum policy_transport transport;
@@ -92,8 +92,8 @@ static bool rule_matches(const struct world_rule *r, const struct policy_ask *as
 		r->scheme == ask->scheme;
 }
 
-void policy_decide(const struct policy *p, const struct policy_ask *ask,
-	struct policy_decision *ret)
+void policy_decide(
+	const struct policy *p, const struct policy_ask *ask, struct policy_decision *ret)
 {
 	(void)p;
 	*ret = (struct policy_decision){.verdict = POLICY_DENY,
@@ -277,8 +277,12 @@ int audit_ring_put(struct audit_ring *ring, const struct audit_event *e, uint64_
 	pthread_mutex_lock(&w.lock);
 	assert_true(w.n_events < ARRAY_SIZE(w.events));
 	to = &w.events[w.n_events++];
-	*to = (struct world_event){.kind = e->kind, .reason = e->reason, .app = e->app,
-		.port = e->port, .status = e->status, .bytes_out = e->bytes_out,
+	*to = (struct world_event){.kind = e->kind,
+		.reason = e->reason,
+		.app = e->app,
+		.port = e->port,
+		.status = e->status,
+		.bytes_out = e->bytes_out,
 		.bytes_in = e->bytes_in};
 	copy_text(to->host, sizeof(to->host), e->host);
 	copy_text(to->method, sizeof(to->method), e->method);
@@ -508,8 +512,11 @@ static int world_start(void **state)
 	static const struct addr own[] = {{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 9, 9, 9, 9}}};
 	static const uint32_t generation = 3;
 	static const struct policy *policy;
-	struct proxy_options o = {.policy = &policy, .generation = &generation,
-		.may_pass = may_pass, .host_addrs = own, .n_host_addrs = 1};
+	struct proxy_options o = {.policy = &policy,
+		.generation = &generation,
+		.may_pass = may_pass,
+		.host_addrs = own,
+		.n_host_addrs = 1};
 	int proxy_fd = listen_on("127.0.0.1", &w.port);
 	int eager_fd = listen_on("127.0.0.1", &w.eager_port);
 

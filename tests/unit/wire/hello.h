@@ -15,7 +15,7 @@ struct hello_bytes {
 
 struct hello_parts {
 	const char *sni; /* NULL: none */
-	size_t sni_len;	 /* 0: strlen */
+	size_t sni_len;  /* 0: strlen */
 	uint16_t record_version, legacy_version;
 	size_t key_share_bytes;
 	bool has_grease, has_ech, has_alpn_h2;
@@ -84,8 +84,8 @@ static inline void hello_put_filler(struct hello_bytes *b, unsigned int type, si
 
 static inline void hello_put_extensions(struct hello_bytes *b, const struct hello_parts *p)
 {
-	static const uint8_t alpn[] = {0, 16, 0, 14, 0, 12, 2, 'h', '2', 8, 'h', 't', 't', 'p', '/',
-		'1', '.', '1'};
+	static const uint8_t alpn[] = {
+		0, 16, 0, 14, 0, 12, 2, 'h', '2', 8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
 	size_t all = hello_open(b);
 
 	if (p->has_grease)

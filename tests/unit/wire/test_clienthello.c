@@ -80,7 +80,8 @@ static void every_version_number_is_tls(void **state)
 	for (size_t i = 0; i < 5; i++) {
 		for (size_t k = 0; k < 3; k++) {
 			const struct hello_parts p = {.sni = "a.test",
-				.record_version = record[i], .legacy_version = legacy[k]};
+				.record_version = record[i],
+				.legacy_version = legacy[k]};
 
 			assert_int_equal(parse_parts(&p, &hello), 0);
 			assert_string_equal(hello.host.name, "a.test");
@@ -215,10 +216,10 @@ static void other_records_between_are_refused(void **state)
 		uint8_t bytes[7];
 		size_t len;
 	} between[] = {
-		{{22, 3, 1, 0, 0}, 5},			/* empty */
-		{{21, 3, 1, 0, 2, 1, 0}, 7},		/* alert */
-		{{23, 3, 1, 0, 1, 0}, 6},		/* data */
-		{{22, 2, 1, 0, 1, 0}, 6},		/* another protocol's version */
+		{{22, 3, 1, 0, 0}, 5},       /* empty */
+		{{21, 3, 1, 0, 2, 1, 0}, 7}, /* alert */
+		{{23, 3, 1, 0, 1, 0}, 6},    /* data */
+		{{22, 2, 1, 0, 1, 0}, 6},    /* another protocol's version */
 	};
 
 	(void)state;
@@ -232,8 +233,9 @@ static void other_records_between_are_refused(void **state)
 
 static void other_protocols_are_not_tls(void **state)
 {
-	static const char *const rows[] = {"GET / HTTP/1.1\r\n", "SSH-2.0-x\r\n", "\x80\x2e\x01\x03",
-		"\x16\x02\x01", "\x15\x03\x01\x00\x02\x01\x00", "\x16\x03\x01\x00\x04\x02\x00\x00\x26"};
+	static const char *const rows[] = {"GET / HTTP/1.1\r\n", "SSH-2.0-x\r\n",
+		"\x80\x2e\x01\x03", "\x16\x02\x01", "\x15\x03\x01\x00\x02\x01\x00",
+		"\x16\x03\x01\x00\x04\x02\x00\x00\x26"};
 	static const size_t lens[] = {16, 11, 4, 3, 7, 9};
 	struct clienthello hello;
 

@@ -186,7 +186,8 @@ static void responses_without_a_body_have_none(void **state)
 		{"HTTP/1.1 204 No Content\r\n\r\n", false, HTTP1_BODY_NONE},
 		{"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", false, HTTP1_BODY_NONE},
 		{"HTTP/1.1 100 Continue\r\n\r\n", false, HTTP1_BODY_NONE},
-		{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", false, HTTP1_BODY_CHUNKED},
+		{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", false,
+			HTTP1_BODY_CHUNKED},
 		{"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", false, HTTP1_BODY_LENGTH},
 		{"HTTP/1.1 200 OK\r\n\r\n", false, HTTP1_BODY_EOF},
 	};
@@ -340,8 +341,9 @@ static void next_hops_request_has_one_host_and_one_framing(void **state)
 				       "Proxy-Connection: close\r\nTE: gzip\r\n\r\n"),
 		0);
 	hop_print_request(&head, &host, 8080, head.target, &out);
-	assert_string_equal(out.data, "PUT /x HTTP/1.1\r\nHost: a.test:8080\r\nX-Kept: 2\r\n"
-				      "Content-Length: 7\r\n\r\n");
+	assert_string_equal(out.data,
+		"PUT /x HTTP/1.1\r\nHost: a.test:8080\r\nX-Kept: 2\r\n"
+		"Content-Length: 7\r\n\r\n");
 	buf_done(&out);
 }
 
@@ -365,8 +367,8 @@ static void addresses_in_host_stand_in_brackets(void **state)
 /* --- chunked bodies */
 
 /* Feeds in pieces of n bytes. The result of the last feed; *ret_used over all. */
-static int feed(struct http1_chunks *c, const char *text, size_t n, struct buf *out,
-	size_t *ret_used)
+static int feed(
+	struct http1_chunks *c, const char *text, size_t n, struct buf *out, size_t *ret_used)
 {
 	size_t len = strlen(text), at = 0;
 	int r = 0;
@@ -421,8 +423,7 @@ static void trailers_pass_but_those_that_route_or_frame(void **state)
 		http1_chunks_init(&c, false);
 		assert_int_equal(feed(&c, text, n, &out, &used), 1);
 		assert_int_equal(used, strlen(text));
-		assert_string_equal(
-			out.data, "1\r\na\r\n0\r\nX-A: b\r\nX-C: \r\nX-D: e f\r\n\r\n");
+		assert_string_equal(out.data, "1\r\na\r\n0\r\nX-A: b\r\nX-C: \r\nX-D: e f\r\n\r\n");
 		http1_chunks_done(&c);
 		buf_done(&out);
 	}

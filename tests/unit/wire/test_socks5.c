@@ -34,8 +34,8 @@ static void greeting_prefers_no_authentication(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		enum socks5_method method = 0;
 
-		assert_int_equal(socks5_parse_greeting(rows[i].bytes, rows[i].len, &method),
-			rows[i].result);
+		assert_int_equal(
+			socks5_parse_greeting(rows[i].bytes, rows[i].len, &method), rows[i].result);
 		if (rows[i].result > 0)
 			assert_int_equal(method, rows[i].method);
 	}
@@ -91,8 +91,8 @@ static void requests_that_cannot_be_served_are_told_apart(void **state)
 		uint8_t bytes[16];
 		int result;
 	} rows[] = {
-		{{5, 2, 0, 1, 1, 2, 3, 4, 1, 187}, -EOPNOTSUPP},  /* BIND */
-		{{5, 3, 0, 1, 1, 2, 3, 4, 1, 187}, -EOPNOTSUPP},  /* UDP ASSOCIATE */
+		{{5, 2, 0, 1, 1, 2, 3, 4, 1, 187}, -EOPNOTSUPP}, /* BIND */
+		{{5, 3, 0, 1, 1, 2, 3, 4, 1, 187}, -EOPNOTSUPP}, /* UDP ASSOCIATE */
 		{{5, 1, 0, 2, 1, 2, 3, 4, 1, 187}, -EAFNOSUPPORT},
 		{{5, 1, 1, 1, 1, 2, 3, 4, 1, 187}, -EBADMSG},
 		{{4, 1, 0, 1, 1, 2, 3, 4, 1, 187}, -EBADMSG},
