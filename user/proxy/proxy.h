@@ -21,12 +21,12 @@ struct proxy;
 struct proxy_options {
 	struct loop *loop;
 	const struct policy *const *policy; /* the policy in force: read at each decision */
-	const uint32_t *generation;	    /* of that policy, for audit events */
+	const uint32_t *generation;         /* of that policy, for audit events */
 	struct synth *synth;
 	struct resolve *resolve;
 	struct audit_ring *ring;
-	int flows_fd;		      /* read-only, see kernel/origin.h */
-	struct endpoint explicit4;    /* a connection to this address itself is an explicit request */
+	int flows_fd;              /* read-only, see kernel/origin.h */
+	struct endpoint explicit4; /* a connection to this address itself is an explicit request */
 	struct endpoint explicit6;
 	const struct addr *host_addrs; /* the host's own addresses: never dialled */
 	size_t n_host_addrs;

@@ -13,8 +13,8 @@
 #include "host.h"
 
 struct clienthello {
-	bool has_sni;	/* else host is not set */
-	bool has_ech;	/* encrypted_client_hello, GREASE or real */
+	bool has_sni; /* else host is not set */
+	bool has_ech; /* encrypted_client_hello, GREASE or real */
 	struct host host;
 	bool has_alpn_h2;
 };

@@ -25,6 +25,7 @@
 #include "../../../user/base/clock.h"
 #include "../../../user/kernel/origin.h"
 #include "../../../user/proxy/proxy.h"
+#include "../wire/hello.h"
 
 #define WAIT_MS 5000
 #define QUIET_MS 150
@@ -455,6 +456,21 @@ static inline void expect_quiet(int fd)
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 
 	assert_int_equal(poll(&p, 1, QUIET_MS), 0);
+}
+
+static inline void put_hello(int fd, const char *sni)
+{
+	uint8_t hello[2048];
+
+	put(fd, hello, hello_print(hello, sni));
+}
+
+static inline void expect_hello(int fd, const char *sni)
+{
+	uint8_t hello[2048];
+	size_t n = hello_print(hello, sni);
+
+	expect(fd, hello, n);
 }
 
 /* --- the proxy's thread */
