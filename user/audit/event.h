@@ -24,8 +24,8 @@
 	X(SECRET_INJECTED, "secret_injected")                                                      \
 	X(EVENTS_LOST, "events_lost")                                                              \
 	X(WORKER_RESTARTED, "worker_restarted")                                                    \
-	X(ADOPTED, "adopted")		/* what an earlier supervisor left */                      \
-	X(AUDIT_GAP, "audit_gap")	/* the log before this record is shorter than its head */ \
+	X(ADOPTED, "adopted")     /* what an earlier supervisor left */                            \
+	X(AUDIT_GAP, "audit_gap") /* the log before this record is shorter than its head */        \
 	X(HALTED, "halted")                                                                        \
 	X(RESUMED, "resumed")                                                                      \
 	X(SANDBOX_FINISHED, "sandbox_finished")
@@ -85,23 +85,35 @@ struct audit_event {
 	uint16_t status; /* HTTP status; 0: null */
 	uint16_t port;   /* 0: null */
 	uint16_t pad;
-	uint32_t rule;	     /* index of the policy's rule; AUDIT_NO_RULE */
+	uint32_t rule;       /* index of the policy's rule; AUDIT_NO_RULE */
 	uint32_t generation; /* of the policy that decided */
-	uint32_t pid;	     /* 0: unknown */
+	uint32_t pid;        /* 0: unknown */
 	uint32_t uid;
 	uint64_t cgroup_id;
-	uint64_t count; /* attempts folded into this record; 1 normally */
+	uint64_t count;   /* attempts folded into this record; 1 normally */
 	uint64_t time_us; /* CLOCK_REALTIME */
 	uint64_t duration_us;
 	uint64_t bytes_out; /* client to destination */
 	uint64_t bytes_in;
 	struct addr addr; /* as the client asked for it */
 	char comm[NEJ_COMM_BYTES];
-	struct audit_text host;	  /* as decided: lower case A-label or address */
+	struct audit_text host;   /* as decided: lower case A-label or address */
 	struct audit_text method; /* HTTP method or CONNECT */
 	struct audit_text url;
 	struct audit_text detail; /* free text for people: an error, two names that differ */
 };
+
+/* The most that is kept of each text, in bytes; what is cut leaves a mark. */
+#define AUDIT_MAX_HOST 512
+#define AUDIT_MAX_METHOD 32
+#define AUDIT_MAX_URL 2048
+#define AUDIT_MAX_DETAIL 512
+#define AUDIT_CUT_BYTES 64 /* room for the mark */
+
+/* Copies a text to out (max_bytes + AUDIT_CUT_BYTES): whole, or its first max_bytes and a mark with
+ * the length and the SipHash-2-4 (key all zero) of what was cut, so that a known text can still be
+ * recognised. Returns the length. */
+size_t audit_text_cut(struct audit_text text, size_t max_bytes, char *out);
 
 const char *audit_kind_word(enum audit_kind kind);
 const char *audit_layer_word(enum audit_layer layer);

@@ -14,11 +14,13 @@
 
 struct audit_ring;
 
-/* Creates (or opens what an earlier supervisor left, is_leftover then true) the ring file. */
+/* Creates (or opens what an earlier supervisor left, is_leftover then true) the ring file, mode 0600.
+ * A leftover that is no ring of this version is replaced. */
 int audit_ring_create(const char *path, struct audit_ring **ret, bool *ret_is_leftover);
 int audit_ring_fd(const struct audit_ring *ring);
 
-/* Producer side, from an inherited descriptor. wake_fd: an eventfd, borrowed. */
+/* Producer side, from an inherited descriptor, which is closed once it is mapped (also on failure
+ * -EINVAL: it is no ring). wake_fd: an eventfd, borrowed. */
 int audit_ring_open(int fd, int wake_fd, struct audit_ring **ret);
 void audit_ring_close(struct audit_ring *ring);
 
@@ -35,9 +37,23 @@ bool audit_ring_amend(struct audit_ring *ring, uint64_t ticket, uint64_t bytes_o
 	uint64_t bytes_in, uint64_t duration_us);
 
 /* Consumer: calls on_event for all that is there; texts point into a private copy, valid for the
- * call. Returns their number; malformed ones are counted in *ret_malformed and the ring is reset. */
+ * call. Returns their number; malformed ones are counted in *ret_malformed (set, not added to) and
+ * the ring is reset. What an event claims is bounded: only kinds and layers a worker has, a time not
+ * in the future, a count of at least 1. Stops after four times the ring, so that a flood cannot hold
+ * the caller: audit_ring_has_more then says so, and the caller drains again in its next round. */
 int audit_ring_drain(struct audit_ring *ring,
 	void (*on_event)(const struct audit_event *event, void *arg), void *arg,
 	uint64_t *ret_malformed);
+bool audit_ring_has_more(const struct audit_ring *ring);
+
+/* The two halves of a drain, for a caller that gives the room free only once it has written what it
+ * read (a killed supervisor then loses nothing): peek reads on, release frees all that was read. */
+int audit_ring_peek(struct audit_ring *ring,
+	void (*on_event)(const struct audit_event *event, void *arg), void *arg,
+	uint64_t *ret_malformed);
+void audit_ring_release(struct audit_ring *ring);
+
+/* Consumer: events that found no room since the last call, as the producer counts them. */
+uint64_t audit_ring_lost(struct audit_ring *ring);
 
 #endif
