@@ -58,8 +58,10 @@ BPF_TEST_SKEL := $(patsubst tests/bpf/%.bpf.c,$(B)/bpf-test/%.skel.h,$(wildcard 
 # libFuzzer targets, one a parser.
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzz/%)
+CLANG_WARN := -Wno-unknown-warning-option -Wno-missing-field-initializers
 FUZZ_SAN := -fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer
-FUZZ_OBJ := $(USER_SRC:%.c=$(B)/fuzzobj/%.o) $(LLHTTP_NAMES:%=$(B)/fuzzobj/llhttp/%.o)
+FUZZ_OBJ := $(patsubst %.c,$(B)/fuzzobj/%.o,$(filter-out user/cli/% user/sandbox/%,$(USER_SRC))) \
+	$(LLHTTP_NAMES:%=$(B)/fuzzobj/llhttp/%.o)
 
 .PHONY: all
 all: $(B)/nej
@@ -108,7 +110,7 @@ $(B)/asan/%.o: %.c | $(SKEL)
 
 $(B)/fuzzobj/%.o: %.c | $(SKEL)
 	@mkdir -p $(@D)
-	$(CLANG) $(COMMON) -Wno-unknown-warning-option $(FUZZ_SAN) -O1 -g -MMD -MP -c -o $@ $<
+	$(CLANG) $(COMMON) $(CLANG_WARN) $(FUZZ_SAN) -O1 -g -MMD -MP -c -o $@ $<
 
 $(B)/obj/llhttp/%.o: $(LLHTTP_SRC)/%.c
 	@mkdir -p $(@D)
@@ -148,7 +150,7 @@ $(B)/fuzzobj/libnej.a: $(FUZZ_OBJ)
 
 $(B)/fuzz/%: tests/fuzz/%.c $(B)/fuzzobj/libnej.a
 	@mkdir -p $(@D)
-	$(CLANG) $(COMMON) -Wno-unknown-warning-option $(FUZZ_SAN) -fsanitize=fuzzer -O1 -g -o $@ $< \
+	$(CLANG) $(COMMON) $(CLANG_WARN) $(FUZZ_SAN) -fsanitize=fuzzer -O1 -g -o $@ $< \
 		$(B)/fuzzobj/libnej.a $(LDLIBS)
 
 .PHONY: unit-bins bpf-bins fuzz-bins

@@ -6,7 +6,7 @@ policy <<<'{version: 1, rules: []}'
 expect 0 'NoNewPrivs:\s1' inside grep NoNewPrivs /proc/self/status
 expect 0 'CapEff:\s0+\s' inside cat /proc/self/status
 expect 0 'CapBnd:\s0+\s' inside cat /proc/self/status
-for user in nobody root; do
+for user in nobody daemon; do
 	RUN=(-u "$user")
 	expect ! '' inside unshare -n true
 	expect ! '' inside mount -t tmpfs none /mnt
@@ -16,5 +16,7 @@ for user in nobody root; do
 	expect ! '' inside rm -rf "/sys/fs/bpf/nej/$NAME"
 	expect 0 '^none' inside bash -c 'ls /sys/fs/bpf/nej/*/* 2>/dev/null; echo none'
 done
+RUN=(-u root)
+expect ! 'root' inside true
 RUN=()
 expect 0 '^Groups:\s*$|Groups:\s[0-9]+\s*$' inside grep ^Groups: /proc/self/status

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# As the sandbox's user and as root, who keeps no capability inside.
+# Whoever runs inside; root does not.
 . "$(dirname "$0")/../lib.sh"
 policy <<<'{version: 1, rules: [allow: api.allowed.test]}'
-for user in nobody root; do
+for user in nobody daemon; do
 	RUN=(-u "$user")
 	expect 1 '^(EPERM|EACCES)' inside $CLIENT make AF_INET SOCK_RAW 1
 	expect 1 '^(EPERM|EACCES)' inside $CLIENT make AF_INET SOCK_RAW 255

@@ -3,7 +3,7 @@
 # What the sandboxed program does not find: the policy, the audit log and its key.
 . "$(dirname "$0")/../lib.sh"
 policy <<<'{version: 1, rules: [allow: api.allowed.test] }  # secretword'
-for user in nobody root; do
+for user in nobody daemon; do
 	RUN=(-u "$user")
 	expect ! '' inside grep -q secretword "$E2E/policy.yaml"
 	expect ! '' inside sh -c "echo x >>$AUDIT"
