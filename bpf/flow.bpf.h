@@ -30,7 +30,7 @@ static __always_inline void flow_remember(
 	sock->is_remembered = d->verdict != NEJ_PASS || d->is_remembered;
 	sock->origin.dest = *dest;
 	if (sock->is_remembered || sock->is_admitted) {
-		process_fill(&sock->origin.process);
+		process_refresh(&sock->origin.process);
 		sock->origin.time_ns = bpf_ktime_get_ns();
 	}
 }

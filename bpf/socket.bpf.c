@@ -38,7 +38,14 @@ int nej_sock_create(struct bpf_sock *ctx)
 	if (settings_exempt_caller(s))
 		return 1;
 	reason = decide_socket(s, ctx->type, ctx->protocol);
-	if (!reason && !socket_ensure(ctx))
+	if (!reason) {
+		struct nej_socket *sock = socket_ensure(ctx);
+
+		if (sock) {
+			process_fill(&sock->origin.process);
+			return 1;
+		}
 		reason = NEJ_REASON_INTERNAL;
-	return reason ? socket_refuse(s, ctx, reason) : 1;
+	}
+	return socket_refuse(s, ctx, reason);
 }

@@ -101,8 +101,9 @@ static void explicit_proxy_is_reached_and_its_client_known(void **state)
 		struct nej_origin origin;
 
 		assert_int_equal(connect_to(rows[i].addr, PROXY_PORT).value, 0);
-		assert_int_equal(world_accept(&world, rows[i].is_v6 ? world.proxy6 : world.proxy4,
-					 &origin), 0);
+		assert_int_equal(
+			world_accept(&world, rows[i].is_v6 ? world.proxy6 : world.proxy4, &origin),
+			0);
 		assert_string_equal(dest_text(&origin.dest, text), rows[i].want);
 	}
 	assert_int_equal(connect_to("127.0.0.1", EAGER_PORT).value, -EACCES);
@@ -129,12 +130,13 @@ static void own_listener(struct world_result *ret, void *arg)
 
 static void program_serves_itself_on_its_own_loopback(void **state)
 {
-	static const char *const addrs[] = {"127.0.0.1", "127.7.7.7", "0.0.0.0", "::1", "::",
-		"::ffff:127.0.0.1", "10.255.255.254", "fd00:ffff::1"};
+	static const char *const addrs[] = {"127.0.0.1", "127.7.7.7", "0.0.0.0", "::1",
+		"::", "::ffff:127.0.0.1", "10.255.255.254", "fd00:ffff::1"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(addrs); i++) {
-		struct world_result r = world_run(&world, own_listener, (void *)(uintptr_t)addrs[i]);
+		struct world_result r =
+			world_run(&world, own_listener, (void *)(uintptr_t)addrs[i]);
 
 		if (r.value)
 			fail_msg("%s: %s", addrs[i], strerror(-r.value));
@@ -183,7 +185,7 @@ static void other_protocols_cannot_be_created(void **state)
 		assert_int_equal(create(f, SOCK_RAW, IPPROTO_RAW), -EPERM);
 		assert_int_equal(create(f, SOCK_RAW, IPPROTO_ICMP), -EPERM);
 		assert_int_equal(create(f, SOCK_RAW, 50), -EPERM);
-		assert_int_equal(create(f, SOCK_DGRAM, 136), -EPROTONOSUPPORT); /* UDP-Lite */
+		assert_int_equal(create(f, SOCK_DGRAM, 136), -EPROTONOSUPPORT);  /* UDP-Lite */
 		assert_int_equal(create(f, SOCK_STREAM, 132), -EPROTONOSUPPORT); /* SCTP */
 		assert_true(create(f, SOCK_SEQPACKET, 132) < 0);
 		assert_int_equal(create(f, SOCK_STREAM, 262), -EPROTONOSUPPORT); /* MPTCP */
@@ -212,8 +214,8 @@ static void send_fast_open(struct world_result *ret, void *arg)
 	int fd = target_socket(&t);
 
 	(void)arg;
-	ret->value = sendto(fd, "canary", 6, MSG_FASTOPEN, (struct sockaddr *)&sa, len) < 0 ? -errno
-											    : 0;
+	ret->value =
+		sendto(fd, "canary", 6, MSG_FASTOPEN, (struct sockaddr *)&sa, len) < 0 ? -errno : 0;
 }
 
 static void connect_fast_open(struct world_result *ret, void *arg)
@@ -226,21 +228,22 @@ static void connect_fast_open(struct world_result *ret, void *arg)
 	(void)arg;
 	setsockopt(fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, &one, sizeof(one));
 	ret->value = connect(fd, (struct sockaddr *)&sa, len) < 0 || write(fd, "canary", 6) != 6
-			     ? -errno
-			     : 0;
+		? -errno
+		: 0;
 }
 
 static void connect_nonblocking(struct world_result *ret, void *arg)
 {
-	struct target t = {.addr = "93.184.216.34", .port = 443, .type = SOCK_STREAM | SOCK_NONBLOCK};
+	struct target t = {
+		.addr = "93.184.216.34", .port = 443, .type = SOCK_STREAM | SOCK_NONBLOCK};
 	struct sockaddr_storage sa;
 	socklen_t len = target_sockaddr(&t, &sa);
 	int fd = target_socket(&t);
 	struct pollfd p = {.fd = fd, .events = POLLOUT};
 
 	(void)arg;
-	ret->value = connect(fd, (struct sockaddr *)&sa, len) < 0 && errno != EINPROGRESS ? -errno
-											  : 0;
+	ret->value =
+		connect(fd, (struct sockaddr *)&sa, len) < 0 && errno != EINPROGRESS ? -errno : 0;
 	poll(&p, 1, 1000);
 }
 
@@ -292,7 +295,8 @@ static void reconnect_inside(struct world_result *ret, void *arg)
 	struct target in = {.addr = "127.0.0.1", .port = 0};
 	struct sockaddr unspec = {.sa_family = AF_UNSPEC};
 	struct sockaddr_storage sa, at;
-	socklen_t len = target_sockaddr(&in, &at), at_len = sizeof(at), peer_len = sizeof(ret->addr);
+	socklen_t len = target_sockaddr(&in, &at), at_len = sizeof(at),
+		  peer_len = sizeof(ret->addr);
 	int server = target_socket(&in), fd = target_socket(&out);
 
 	(void)arg;
@@ -300,7 +304,8 @@ static void reconnect_inside(struct world_result *ret, void *arg)
 	listen(server, 1);
 	getsockname(server, (struct sockaddr *)&at, &at_len);
 	target_sockaddr(&out, &sa);
-	if (connect(fd, (struct sockaddr *)&sa, len) < 0 || connect(fd, &unspec, sizeof(unspec)) < 0 ||
+	if (connect(fd, (struct sockaddr *)&sa, len) < 0 ||
+		connect(fd, &unspec, sizeof(unspec)) < 0 ||
 		connect(fd, (struct sockaddr *)&at, len) < 0) {
 		ret->value = -errno;
 		return;
@@ -336,8 +341,8 @@ static int ring_open(struct ring *r, uint32_t flags)
 	r->fd = (int)syscall(SYS_io_uring_setup, 4, &p);
 	if (r->fd < 0)
 		return -errno;
-	sq = mmap(NULL, p.sq_off.array + p.sq_entries * 4, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd,
-		IORING_OFF_SQ_RING);
+	sq = mmap(NULL, p.sq_off.array + p.sq_entries * 4, PROT_READ | PROT_WRITE, MAP_SHARED,
+		r->fd, IORING_OFF_SQ_RING);
 	cq = mmap(NULL, p.cq_off.cqes + p.cq_entries * sizeof(*r->cqes), PROT_READ | PROT_WRITE,
 		MAP_SHARED, r->fd, IORING_OFF_CQ_RING);
 	r->sqes = mmap(NULL, p.sq_entries * sizeof(*r->sqes), PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -399,8 +404,8 @@ static void ring_connect(struct world_result *ret, void *arg)
 
 static void ring_socket(struct world_result *ret, void *arg)
 {
-	struct io_uring_sqe sqe = {.opcode = IORING_OP_SOCKET, .fd = AF_INET, .off = SOCK_RAW,
-		.len = IPPROTO_ICMP};
+	struct io_uring_sqe sqe = {
+		.opcode = IORING_OP_SOCKET, .fd = AF_INET, .off = SOCK_RAW, .len = IPPROTO_ICMP};
 	struct ring ring;
 	int r = ring_open(&ring, 0);
 
@@ -440,9 +445,9 @@ static void connect_often(struct world_result *ret, void *arg)
 	int n_missing = 0;
 
 	for (int i = 0; i < *n; i++) {
-		struct target t = {.addr = i % 3 == 0   ? "93.184.216.34"
-					   : i % 3 == 1 ? "2606:2800:220:1::1"
-							: "::ffff:93.184.216.34",
+		struct target t = {.addr = i % 3 == 0 ? "93.184.216.34"
+				: i % 3 == 1          ? "2606:2800:220:1::1"
+						      : "::ffff:93.184.216.34",
 			.port = 443};
 		struct sockaddr_storage sa;
 		socklen_t len = target_sockaddr(&t, &sa);
@@ -523,7 +528,8 @@ static void ports_of_proxy_and_stub_cannot_be_taken(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(addrs) * ARRAY_SIZE(ports) * 2; i++) {
-		struct target t = {.addr = addrs[i / 6], .port = ports[i % 3],
+		struct target t = {.addr = addrs[i / 6],
+			.port = ports[i % 3],
 			.type = i % 2 ? SOCK_STREAM : SOCK_DGRAM};
 
 		assert_int_equal(world_run(&world, try_bind, &t).value, -EACCES);
@@ -546,7 +552,8 @@ static void other_users_of_a_scoped_cgroup_are_left_alone(void **state)
 	/* Without an origin the proxy closes it. */
 	assert_int_equal(world_accept(&world, world.eager4, &origin), -ENOENT);
 	t.addr = "93.184.216.34";
-	assert_int_equal(world_run_as(&world, SANDBOX_UID + 1, try_connect, &t).value, -ENETUNREACH);
+	assert_int_equal(
+		world_run_as(&world, SANDBOX_UID + 1, try_connect, &t).value, -ENETUNREACH);
 	world_set_flags(&world, NEJ_F_ACTIVE | NEJ_F_OWN_NETNS);
 }
 
@@ -557,8 +564,10 @@ static void nothing_is_allowed_before_the_settings_are_written(void **state)
 
 	(void)state;
 	world_open_bare(&bare);
-	assert_int_equal(world_run(&bare, try_create, (int[]){AF_INET, SOCK_STREAM, 0}).value, -EACCES);
-	assert_int_equal(world_run(&bare, try_create, (int[]){AF_INET6, SOCK_DGRAM, 0}).value, -EACCES);
+	assert_int_equal(
+		world_run(&bare, try_create, (int[]){AF_INET, SOCK_STREAM, 0}).value, -EACCES);
+	assert_int_equal(
+		world_run(&bare, try_create, (int[]){AF_INET6, SOCK_DGRAM, 0}).value, -EACCES);
 	assert_true(world_run(&bare, try_connect, &t).value < 0);
 	assert_true(world_count(&bare, NEJ_REASON_INTERNAL) >= 3);
 	world_close(&bare);
@@ -577,7 +586,8 @@ int main(void)
 			explicit_proxy_is_reached_and_its_client_known, open_world, close_world),
 		cmocka_unit_test_setup_teardown(
 			program_serves_itself_on_its_own_loopback, open_world, close_world),
-		cmocka_unit_test_setup_teardown(host_port_goes_to_the_proxy, open_world, close_world),
+		cmocka_unit_test_setup_teardown(
+			host_port_goes_to_the_proxy, open_world, close_world),
 		cmocka_unit_test_setup_teardown(
 			other_protocols_cannot_be_created, open_world, close_world),
 		cmocka_unit_test_setup_teardown(
@@ -588,7 +598,8 @@ int main(void)
 			reused_socket_shows_its_real_peer, open_world, close_world),
 		cmocka_unit_test_setup_teardown(
 			ring_of_requests_is_no_way_around, open_world, close_world),
-		cmocka_unit_test_setup_teardown(proxy_never_misses_an_origin, open_world, close_world),
+		cmocka_unit_test_setup_teardown(
+			proxy_never_misses_an_origin, open_world, close_world),
 		cmocka_unit_test_setup_teardown(
 			halted_sandbox_connects_nowhere, open_world, close_world),
 		cmocka_unit_test_setup_teardown(

@@ -35,11 +35,12 @@ static pid_t start_echo(int n)
 			struct sockaddr_storage from;
 			socklen_t len = sizeof(from);
 			char bytes[64];
-			ssize_t size = recvfrom(p[i].fd, bytes, sizeof(bytes), 0,
-				(struct sockaddr *)&from, &len);
+			ssize_t size = recvfrom(
+				p[i].fd, bytes, sizeof(bytes), 0, (struct sockaddr *)&from, &len);
 
 			if (size > 0) {
-				sendto(p[i].fd, bytes, (size_t)size, 0, (struct sockaddr *)&from, len);
+				sendto(p[i].fd, bytes, (size_t)size, 0, (struct sockaddr *)&from,
+					len);
 				n--;
 			}
 		}
@@ -57,8 +58,8 @@ static void expect_reply(struct world_result *ret, int fd)
 	if (poll(&p, 1, 2000) == 1)
 		ret->value = recvfrom(fd, bytes, sizeof(bytes), 0, (struct sockaddr *)&ret->addr,
 				     &len) == 5
-				     ? 0
-				     : -errno;
+			? 0
+			: -errno;
 }
 
 static void ask_unconnected(struct world_result *ret, void *arg)
@@ -106,8 +107,8 @@ static void ask_connected(struct world_result *ret, void *arg)
 		ret->value = -EADDRNOTAVAIL;
 }
 
-static void expect_answer(void (*fn)(struct world_result *ret, void *arg), const char *addr,
-	const char *want, int n)
+static void expect_answer(
+	void (*fn)(struct world_result *ret, void *arg), const char *addr, const char *want, int n)
 {
 	struct target t = {.addr = addr, .port = 53};
 	pid_t echo = start_echo(n);
@@ -274,7 +275,7 @@ static void send_two(struct world_result *ret, void *arg)
 	struct target ok = {.addr = "8.8.8.8", .port = 53, .type = SOCK_DGRAM};
 	struct target bad = {.addr = "93.184.216.34", .port = 443};
 	struct sockaddr_storage sa[2];
-	struct iovec part = {.iov_base = (void *)(uintptr_t)"query", .iov_len = 5};
+	struct iovec part = {.iov_base = (void *)(uintptr_t) "query", .iov_len = 5};
 	struct mmsghdr m[2] = {0};
 	int fd = target_socket(&ok);
 
@@ -362,9 +363,9 @@ static void own_datagrams(struct world_result *ret, void *arg)
 	bind(server, (struct sockaddr *)&at, len);
 	getsockname(server, (struct sockaddr *)&at, &len);
 	ret->value = sendto(client, "x", 1, 0, (struct sockaddr *)&at, len) == 1 &&
-				     recv(server, &c, 1, 0) == 1 && c == 'x'
-			     ? 0
-			     : -errno;
+			recv(server, &c, 1, 0) == 1 && c == 'x'
+		? 0
+		: -errno;
 }
 
 static void program_sends_itself_datagrams(void **state)

@@ -24,7 +24,9 @@ static void settings_write(uint32_t flags)
 		.stub_port_be = htons(STUB_PORT)};
 	uint32_t zero = 0;
 
-	assert_int_equal(bpf_map__update_elem(skel->maps.settings, &zero, sizeof(zero), &s, sizeof(s), 0), 0);
+	assert_int_equal(
+		bpf_map__update_elem(skel->maps.settings, &zero, sizeof(zero), &s, sizeof(s), 0),
+		0);
 }
 
 static int open_skeleton(void **state)
@@ -66,8 +68,9 @@ static void put_allow4(const char *addr, unsigned int bits, uint8_t proto, uint1
 		.expiry_ns = expiry_ns};
 
 	inet_pton(AF_INET, addr, key.addr);
-	assert_int_equal(
-		bpf_map__update_elem(skel->maps.allow4, &key, sizeof(key), &value, sizeof(value), 0), 0);
+	assert_int_equal(bpf_map__update_elem(
+				 skel->maps.allow4, &key, sizeof(key), &value, sizeof(value), 0),
+		0);
 }
 
 #define OWN (NEJ_F_ACTIVE | NEJ_F_OWN_NETNS)
@@ -100,27 +103,21 @@ static const struct row rows[] = {
 	{"1.1.1.1", 53, UDPS, OWN | NEJ_F_HALTED, NEJ_DENY, R(HALTED)},
 	{"1.1.1.1", 443, TCP, OWN | NEJ_F_AUDIT_FAILED, NEJ_DENY, R(AUDIT_UNAVAILABLE)},
 	/* TCP by port */
-	{"1.1.1.1", 443, TCP, OWN, NEJ_PROXY, 0},
-	{"2606:4700::1", 443, TCP, OWN, NEJ_PROXY, 0},
-	{"::ffff:1.1.1.1", 443, TCP, OWN, NEJ_PROXY, 0},
-	{"10.1.2.3", 443, TCP, OWN, NEJ_PROXY, 0},
-	{"198.18.0.7", 443, TCP, OWN, NEJ_PROXY, 0},
-	{"1.1.1.1", 22, TCP, OWN, NEJ_EAGER, 0},
+	{"1.1.1.1", 443, TCP, OWN, NEJ_PROXY, 0}, {"2606:4700::1", 443, TCP, OWN, NEJ_PROXY, 0},
+	{"::ffff:1.1.1.1", 443, TCP, OWN, NEJ_PROXY, 0}, {"10.1.2.3", 443, TCP, OWN, NEJ_PROXY, 0},
+	{"198.18.0.7", 443, TCP, OWN, NEJ_PROXY, 0}, {"1.1.1.1", 22, TCP, OWN, NEJ_EAGER, 0},
 	{"1.1.1.1", 8080, TCP, OWN, NEJ_DENY, R(NO_RULE)},
 	{"1.1.1.1", 8080, TCP, OWN | NEJ_F_ANY_PORT, NEJ_EAGER, 0},
 	{"1.1.1.1", 443, TCP, OWN | NEJ_F_ANY_PORT, NEJ_PROXY, 0},
 	{"1.1.1.1", PROXY_PORT, TCP, OWN, NEJ_DENY, R(NO_RULE)},
 	{"1.1.1.1", STUB_PORT, UDPS, OWN, NEJ_DENY, R(UDP)},
 	/* DNS, whoever is asked */
-	{"8.8.8.8", 53, TCP, OWN, NEJ_STUB, 0},
-	{"8.8.8.8", 53, UDPC, OWN, NEJ_STUB, 0},
-	{"8.8.8.8", 53, UDPS, OWN, NEJ_STUB, 0},
-	{"127.0.0.53", 53, UDPS, OWN, NEJ_STUB, 0},
+	{"8.8.8.8", 53, TCP, OWN, NEJ_STUB, 0}, {"8.8.8.8", 53, UDPC, OWN, NEJ_STUB, 0},
+	{"8.8.8.8", 53, UDPS, OWN, NEJ_STUB, 0}, {"127.0.0.53", 53, UDPS, OWN, NEJ_STUB, 0},
 	{"127.0.0.11", 53, UDPS, SHARED, NEJ_STUB, 0},
 	{"169.254.169.253", 53, UDPS, SHARED, NEJ_STUB, 0},
 	{"2001:4860:4860::8888", 53, UDPS, OWN, NEJ_STUB, 0},
-	{"fe80::1", 53, UDPS, OWN, NEJ_STUB, 0},
-	{"fe80::1", 53, UDPS, SHARED, NEJ_DENY, R(UDP)},
+	{"fe80::1", 53, UDPS, OWN, NEJ_STUB, 0}, {"fe80::1", 53, UDPS, SHARED, NEJ_DENY, R(UDP)},
 	{"fe80::1", 53, TCP, SHARED, NEJ_STUB, 0},
 	{"ff02::fb", 53, UDPS, OWN, NEJ_DENY, R(MULTICAST)},
 	{"255.255.255.255", 53, UDPS, OWN, NEJ_DENY, R(MULTICAST)},
@@ -139,12 +136,9 @@ static const struct row rows[] = {
 	{"::127.0.0.1", 443, TCP, OWN, NEJ_DENY, R(LOOPBACK)},
 	{"64:ff9b::7f00:1", 443, TCP, OWN, NEJ_DENY, R(LOOPBACK)},
 	/* the sandbox's own loopback */
-	{"127.0.0.1", 8000, TCP, OWN, NEJ_PASS, 0},
-	{"127.9.9.9", 8000, TCP, OWN, NEJ_PASS, 0},
-	{"::1", 8000, TCP, OWN, NEJ_PASS, 0},
-	{"::ffff:127.0.0.1", 8000, TCP, OWN, NEJ_PASS, 0},
-	{"0.0.0.0", 8000, TCP, OWN, NEJ_PASS, 0},
-	{"::", 8000, TCP, OWN, NEJ_PASS, 0},
+	{"127.0.0.1", 8000, TCP, OWN, NEJ_PASS, 0}, {"127.9.9.9", 8000, TCP, OWN, NEJ_PASS, 0},
+	{"::1", 8000, TCP, OWN, NEJ_PASS, 0}, {"::ffff:127.0.0.1", 8000, TCP, OWN, NEJ_PASS, 0},
+	{"0.0.0.0", 8000, TCP, OWN, NEJ_PASS, 0}, {"::", 8000, TCP, OWN, NEJ_PASS, 0},
 	{"127.0.0.1", 8000, UDPS, OWN, NEJ_PASS, 0},
 	{"10.255.255.254", 8000, TCP, OWN, NEJ_PASS, 0},
 	{"fd00:ffff::1", 8000, TCP, OWN, NEJ_PASS, 0},
@@ -163,8 +157,7 @@ static const struct row rows[] = {
 	{"::1", STUB_PORT, TCP, OWN, NEJ_PASS | KEPT, 0},
 	{"127.0.0.2", PROXY_PORT, TCP, SHARED, NEJ_PASS | OWNER, 0},
 	/* host_ports */
-	{"127.0.0.1", 5432, TCP, OWN, NEJ_EAGER, 0},
-	{"::1", 5432, TCP, SHARED, NEJ_PASS, 0},
+	{"127.0.0.1", 5432, TCP, OWN, NEJ_EAGER, 0}, {"::1", 5432, TCP, SHARED, NEJ_PASS, 0},
 	{"127.0.0.1", 5432, UDPS, SHARED, NEJ_PASS | OWNER, 0},
 	{"1.1.1.1", 5432, TCP, OWN, NEJ_DENY, R(NO_RULE)},
 	/* other UDP: a connect is a probe, a datagram is told */
@@ -183,8 +176,8 @@ static const struct row rows[] = {
 	{"93.184.216.99", 123, UDPC, SHARED, NEJ_PASS, R(RULE)},
 	{"93.184.217.1", 123, UDPS, SHARED, NEJ_DENY, R(UDP)},
 	{"93.184.216.34", 7, TCP, SHARED, NEJ_PASS, R(RULE)}, /* every port of one address */
-	{"192.0.2.20", 443, TCP, SHARED, NEJ_PROXY, 0},	     /* expired */
-	{"192.0.2.30", 443, TCP, SHARED, NEJ_DENY, R(RULE)}, /* denied by the same table */
+	{"192.0.2.20", 443, TCP, SHARED, NEJ_PROXY, 0},       /* expired */
+	{"192.0.2.30", 443, TCP, SHARED, NEJ_DENY, R(RULE)},  /* denied by the same table */
 	{"10.0.0.5", 8443, TCP, SHARED, NEJ_DENY, R(PRIVATE_ADDRESS)}, /* `private` has it not */
 };
 
@@ -212,11 +205,11 @@ static void every_row_is_decided_as_written(void **state)
 		skel->bss->in_bound_if = 0;
 		run(skel->progs.run_dest);
 		verdict = skel->bss->out_verdict | (skel->bss->out_owner ? OWNER : 0) |
-			  (skel->bss->out_quiet ? QUIET : 0) |
-			  (skel->bss->out_remembered ? KEPT : 0);
+			(skel->bss->out_quiet ? QUIET : 0) | (skel->bss->out_remembered ? KEPT : 0);
 		/* A quiet deny of halted or unconfigured sandboxes is a deny all the same. */
 		if (verdict != r->verdict || skel->bss->out_reason != r->reason)
-			fail_msg("%s port %u proto %u hook %u flags %x: verdict %x reason %u, not %x %u",
+			fail_msg("%s port %u proto %u hook %u flags %x: verdict %x reason %u, not "
+				 "%x %u",
 				r->addr, r->port, r->proto, r->hook, r->flags, verdict,
 				skel->bss->out_reason, r->verdict, r->reason);
 	}
@@ -264,7 +257,8 @@ static void only_tcp_and_udp_sockets_are_made(void **state)
 			assert_int_equal(
 				socket_reason(SOCK_STREAM, protocol), NEJ_REASON_SOCKET_TYPE);
 		if (protocol && protocol != IPPROTO_UDP)
-			assert_int_equal(socket_reason(SOCK_DGRAM, protocol), NEJ_REASON_SOCKET_TYPE);
+			assert_int_equal(
+				socket_reason(SOCK_DGRAM, protocol), NEJ_REASON_SOCKET_TYPE);
 	}
 	settings_write(0);
 	assert_int_equal(socket_reason(SOCK_STREAM, IPPROTO_TCP), NEJ_REASON_INTERNAL);

@@ -47,7 +47,6 @@ static int close_world(void **state)
 	return 0;
 }
 
-
 static void on_stop(struct loop_timer *timer)
 {
 	(void)timer;
@@ -213,7 +212,8 @@ static void what_cannot_be_told_is_counted(void **state)
 	assert_int_equal(told.n_attempts + lost, f.n);
 	assert_true(lost > 0);
 	assert_int_equal(events_lost(events), 0);
-	assert_int_equal(world_run(&world, send_flood, &(struct flood){.n = 10, .spread = 10}).value, 10);
+	assert_int_equal(
+		world_run(&world, send_flood, &(struct flood){.n = 10, .spread = 10}).value, 10);
 	events_drain(events);
 	assert_int_equal(told.n_attempts + lost + events_lost(events), f.n + 10);
 }
@@ -231,7 +231,7 @@ static void idle_sandbox_wakes_nobody(void **state)
 	run_loop(1500);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
 	used_us = (uint64_t)(after.tv_sec - before.tv_sec) * 1000000 +
-		  (uint64_t)(after.tv_nsec - before.tv_nsec) / 1000;
+		(uint64_t)(after.tv_nsec - before.tv_nsec) / 1000;
 	assert_true(used_us < 2000);
 	assert_int_equal(told.n_attempts, 1);
 }

@@ -87,7 +87,8 @@ static inline int world_listen(int family, int type, uint16_t port)
 
 	assert_true(fd >= 0);
 	assert_int_equal(addr_parse(family == AF_INET ? "127.0.0.1" : "::1",
-				 family == AF_INET ? 9 : 3, &at.addr), 0);
+				 family == AF_INET ? 9 : 3, &at.addr),
+		0);
 	len = endpoint_to_sockaddr(&at, &sa);
 	if (family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
@@ -128,7 +129,8 @@ static inline void world_add_port(struct world *w, uint16_t port, uint32_t flags
 	struct nej_port_key key = {.proto = IPPROTO_TCP, .port_be = htons(port)};
 	struct nej_port value = {.flags = flags};
 
-	assert_int_equal(bpf_map_update_elem(object_map_fd(w->object, "ports"), &key, &value, 0), 0);
+	assert_int_equal(
+		bpf_map_update_elem(object_map_fd(w->object, "ports"), &key, &value, 0), 0);
 }
 
 static inline void world_allow4(
@@ -139,7 +141,8 @@ static inline void world_allow4(
 		.verdict = NEJ_PASS, .is_private_ok = 1, .rule = 7, .expiry_ns = expiry_ns};
 
 	assert_int_equal(inet_pton(AF_INET, addr, key.addr), 1);
-	assert_int_equal(bpf_map_update_elem(object_map_fd(w->object, "allow4"), &key, &value, 0), 0);
+	assert_int_equal(
+		bpf_map_update_elem(object_map_fd(w->object, "allow4"), &key, &value, 0), 0);
 }
 
 /* A namespace with lo alone, the object attached, nothing configured yet. */
@@ -147,8 +150,8 @@ static inline void world_open_bare(struct world *w)
 {
 	struct object_error error = {0};
 
-	*w = (struct world){.proxy4 = -1, .proxy6 = -1, .eager4 = -1, .eager6 = -1, .stub4 = -1,
-		.stub6 = -1};
+	*w = (struct world){
+		.proxy4 = -1, .proxy6 = -1, .eager4 = -1, .eager6 = -1, .stub4 = -1, .stub6 = -1};
 	assert_int_equal(unshare(CLONE_NEWNET), 0);
 	assert_int_equal(link_set_up_lo(), 0);
 	world_new_cgroup(w);
@@ -202,11 +205,11 @@ static inline void world_enter(const struct world *w)
 }
 
 /* Runs fn in a child inside the cgroup; as root or as another user. */
-static inline struct world_result world_run_as(struct world *w, uid_t uid,
-	void (*fn)(struct world_result *ret, void *arg), void *arg)
+static inline struct world_result world_run_as(
+	struct world *w, uid_t uid, void (*fn)(struct world_result *ret, void *arg), void *arg)
 {
-	struct world_result *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct world_result *shared = mmap(
+		NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct world_result result;
 	pid_t pid;
 	int status;
@@ -271,8 +274,8 @@ static inline socklen_t target_sockaddr(const struct target *t, struct sockaddr_
 
 static inline int target_socket(const struct target *t)
 {
-	int fd = socket(target_family(t), (t->type ? t->type : SOCK_STREAM) | SOCK_CLOEXEC,
-		t->protocol);
+	int fd = socket(
+		target_family(t), (t->type ? t->type : SOCK_STREAM) | SOCK_CLOEXEC, t->protocol);
 
 	return fd < 0 ? -errno : fd;
 }
@@ -307,7 +310,8 @@ static inline void try_sendto(struct world_result *ret, void *arg)
 	if (fd < 0)
 		ret->value = fd;
 	else
-		ret->value = sendto(fd, "canary", 6, 0, (struct sockaddr *)&sa, len) < 0 ? -errno : 0;
+		ret->value =
+			sendto(fd, "canary", 6, 0, (struct sockaddr *)&sa, len) < 0 ? -errno : 0;
 }
 
 /* Accepts what waits and finds its origin. 0, -EAGAIN when nobody came, -ENOENT on a miss. */
