@@ -413,6 +413,21 @@ static void half_init(struct half *h, int fd)
 	h->pipe = -1;
 }
 
+/* The first bytes are there (the listener is deferred): a client of the explicit proxy gets a 503 it
+ * can read. False: it gets a RST. */
+static bool tell_limit(struct proxy *p, int fd, const struct ask *ask, const struct refusal *why)
+{
+	const struct refuse_shape shape = {.is_close = true};
+	ssize_t n = recv(fd, p->buf, PROXY_BUF_BYTES, MSG_DONTWAIT);
+
+	if (n <= 0 || p->buf[0] < 'A' || p->buf[0] > 'Z')
+		return false;
+	buf_clear(&p->out);
+	refuse_print(*p->o.policy, ask, why, &shape, &p->out);
+	return !p->out.is_failed &&
+		send(fd, p->out.data, p->out.len, MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
+}
+
 void conn_refuse(struct proxy *p, int fd, const struct endpoint *peer, const char *detail)
 {
 	const struct refusal why = {
@@ -420,14 +435,18 @@ void conn_refuse(struct proxy *p, int fd, const struct endpoint *peer, const cha
 	static const struct linger rst = {.l_onoff = 1};
 	struct conn c = {.proxy = p};
 	struct ask ask = {.layer = AUDIT_LAYER_PROXY};
+	bool is_told = false;
 
 	record_start(&c);
-	if (find_origin(&c, peer) == 0 && !is_to_proxy(p, &c.dest, c.dest_port)) {
+	if (find_origin(&c, peer) == 0 && is_to_proxy(p, &c.dest, c.dest_port)) {
+		is_told = tell_limit(p, fd, &ask, &why);
+	} else {
 		c.has_dest = true;
 		ask.port = c.dest_port;
 	}
-	record_refused(&c, &ask, &why, 0);
-	setsockopt(fd, SOL_SOCKET, SO_LINGER, &rst, sizeof(rst));
+	record_refused(&c, &ask, &why, is_told ? refuse_status(&why) : 0);
+	if (!is_told)
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &rst, sizeof(rst));
 	close(fd);
 }
 

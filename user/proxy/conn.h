@@ -115,6 +115,7 @@ struct setup {
 	bool is_socks, is_greeted, is_password_due; /* SOCKS5 */
 	bool is_answered; /* CONNECT or SOCKS5 got its yes: what is refused now is refused inside */
 	bool wants_json;
+	bool has_ech;     /* in the ClientHello; GREASE or real cannot be told apart */
 	bool has_spoken;  /* the server sent bytes before the client's were understood */
 	bool is_recorded; /* the audit record was put when it did */
 	uint32_t rule;

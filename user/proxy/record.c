@@ -85,6 +85,8 @@ int record_allowed(struct conn *c, const struct ask *ask, uint32_t rule)
 	fill_ask(ask, &e);
 	e.reason = NEJ_REASON_RULE;
 	e.rule = rule;
+	if (ask->note)
+		e.detail = (struct audit_text){ask->note, (uint32_t)strlen(ask->note)};
 	if (rule == POLICY_NO_RULE)
 		e.reason = NEJ_REASON_NO_RULE; /* default: allow, or host_ports */
 	if (audit_ring_put(c->proxy->o.ring, &e, &c->attempt.ticket) < 0)
@@ -106,8 +108,10 @@ void record_refused(
 	e.reason = (uint8_t)why->reason;
 	e.rule = why->rule;
 	e.status = status;
-	if (why->detail)
-		e.detail = (struct audit_text){why->detail, (uint32_t)strlen(why->detail)};
+	if (why->detail || why->error) {
+		e.detail.ptr = why->detail ? why->detail : strerror(-why->error);
+		e.detail.len = (uint32_t)strlen(e.detail.ptr);
+	}
 	audit_ring_put(c->proxy->o.ring, &e, NULL);
 }
 

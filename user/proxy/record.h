@@ -17,6 +17,7 @@ struct ask {
 	uint8_t layer; /* enum audit_layer */
 	struct http1_text method, url;
 	bool wants_json;
+	const char *note; /* for the record of what is allowed; NULL */
 };
 
 /* Why it was refused or what failed. */

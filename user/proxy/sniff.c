@@ -96,6 +96,7 @@ struct ask sniff_ask(const struct conn *c)
 		.app = s->app,
 		.layer = AUDIT_LAYER_PROXY,
 		.wants_json = s->wants_json,
+		.note = s->has_ech ? "the ClientHello carries ECH; its outer name decided" : NULL,
 	};
 
 	if (s->kind == SETUP_CONNECT && !s->is_socks)
@@ -244,6 +245,7 @@ static int step_tls(struct conn *c)
 		return refuse_plainly(c, NEJ_REASON_MALFORMED_HOST, "the SNI is not a host name");
 	if (r < 0)
 		return refuse_plainly(c, NEJ_REASON_FRAMING, "malformed ClientHello");
+	s->has_ech = hello.has_ech;
 	if (!hello.has_sni)
 		return pass_nameless(c);
 	r = check_sni(c, &hello);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 
 #include "world.h"
 
@@ -205,6 +206,91 @@ static void next_address_is_dialled_when_one_refuses(void **state)
 	close(listener);
 }
 
+static void stalled_address_does_not_hold_up_the_next(void **state)
+{
+	struct sockaddr_in sa = {.sin_family = AF_INET};
+	uint16_t port;
+	int listener = listen_on("127.0.0.3", &port), client, server;
+	int stalled = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), filler[4];
+	uint64_t start_ms;
+
+	(void)state;
+	/* a full backlog: SYNs are dropped */
+	inet_pton(AF_INET, "127.0.0.2", &sa.sin_addr);
+	sa.sin_port = htons(port);
+	assert_int_equal(bind(stalled, (struct sockaddr *)&sa, sizeof(sa)), 0);
+	assert_int_equal(listen(stalled, 0), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(filler); i++) {
+		filler[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+		(void)connect(filler[i], (struct sockaddr *)&sa, sizeof(sa));
+	}
+	w.rules = allow_https;
+	world_name_dest(ALLOWED, port);
+	w.names[0].addrs[0] = "127.0.0.2";
+	w.names[0].addrs[1] = "127.0.0.3";
+	start_ms = clock_monotonic_ms();
+	client = connect_to(w.port);
+	put_hello(client, ALLOWED);
+	server = accept_from(listener);
+	expect_hello(server, ALLOWED);
+	assert_in_range(clock_monotonic_ms() - start_ms, 200, 1000);
+	put_text(server, "answer");
+	expect_text(client, "answer");
+	for (size_t i = 0; i < ARRAY_SIZE(filler); i++)
+		close(filler[i]);
+	close(client);
+	close(server);
+	close(stalled);
+	close(listener);
+}
+
+static void exhausted_descriptors_refuse_and_recover(void **state)
+{
+	struct rlimit limit, low;
+	static int held[4096];
+	size_t n = 0;
+	uint16_t port;
+	int listener = listen_on("127.0.0.1", &port), client, other, server;
+	struct sockaddr_in sa = {
+		.sin_family = AF_INET, .sin_port = htons(w.port), .sin_addr = {htonl(0x7f000001)}};
+
+	(void)state;
+	w.rules = allow_https;
+	world_name_dest(ALLOWED, port);
+	client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	other = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	set_limit(client);
+	set_limit(other);
+	getrlimit(RLIMIT_NOFILE, &limit);
+	low = limit;
+	low.rlim_cur = 1024;
+	setrlimit(RLIMIT_NOFILE, &low);
+	while (n < ARRAY_SIZE(held) && (held[n] = dup(0)) >= 0)
+		n++;
+	assert_int_equal(connect(client, (struct sockaddr *)&sa, sizeof(sa)), 0);
+	put_hello(client, ALLOWED);
+	expect_reset(client);
+	/* one more descriptor: accepted, but no socket to dial with */
+	close(held[--n]);
+	assert_int_equal(connect(other, (struct sockaddr *)&sa, sizeof(sa)), 0);
+	put_hello(other, ALLOWED);
+	expect(other, failed_alert, sizeof(failed_alert));
+	assert_int_equal(event_at(0).reason, NEJ_REASON_LIMIT);
+	assert_int_equal(event_at(1).reason, NEJ_REASON_LIMIT);
+	while (n)
+		close(held[--n]);
+	setrlimit(RLIMIT_NOFILE, &limit);
+	close(client);
+	close(other);
+	client = connect_to(w.port);
+	put_hello(client, ALLOWED);
+	server = accept_from(listener);
+	expect_hello(server, ALLOWED);
+	close(client);
+	close(server);
+	close(listener);
+}
+
 static void server_that_is_down_is_a_failure_not_a_denial(void **state)
 {
 	uint16_t port;
@@ -337,6 +423,11 @@ static void connections_beyond_the_limit_are_reset(void **state)
 	put_hello(second, ALLOWED);
 	expect_reset(second);
 	assert_int_equal(event_at(0).reason, NEJ_REASON_LIMIT);
+	close(second);
+	world_dest("127.0.0.1", w.port);
+	second = connect_to(w.port);
+	put_text(second, "CONNECT a.test:443 HTTP/1.1\r\n\r\n");
+	expect_text(second, "HTTP/1.1 503 ");
 	close(second);
 	close(first);
 }
@@ -474,6 +565,8 @@ int main(void)
 		TEST(address_literal_without_a_name_is_refused),
 		TEST(inside_address_of_an_allowed_name_is_never_dialled),
 		TEST(next_address_is_dialled_when_one_refuses),
+		TEST(stalled_address_does_not_hold_up_the_next),
+		TEST(exhausted_descriptors_refuse_and_recover),
 		TEST(server_that_is_down_is_a_failure_not_a_denial),
 		TEST(late_answer_of_the_resolver_is_waited_for),
 		TEST(client_that_leaves_while_the_name_is_resolved_is_forgotten),

@@ -83,7 +83,7 @@ static struct world {
 	_Atomic int n_lookups;
 } w = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static bool rule_matches(const struct world_rule *r, const struct policy_ask *ask)
+static inline bool rule_matches(const struct world_rule *r, const struct policy_ask *ask)
 {
 	if (r->host && strcmp(r->host, ask->host->name))
 		return false;
@@ -179,7 +179,7 @@ static struct resolve_request *late_request;
 static struct resolve_answer late_answer;
 static struct loop_timer late_timer;
 
-static void on_late(struct loop_timer *timer)
+static inline void on_late(struct loop_timer *timer)
 {
 	struct resolve_request *req = late_request;
 
@@ -263,7 +263,7 @@ bool audit_ring_has_room(const struct audit_ring *ring)
 	return !w.is_ring_full;
 }
 
-static void copy_text(char *to, size_t size, struct audit_text t)
+static inline void copy_text(char *to, size_t size, struct audit_text t)
 {
 	snprintf(to, size, "%.*s", (int)t.len, t.ptr ? t.ptr : "");
 }
@@ -309,7 +309,7 @@ bool audit_ring_amend(struct audit_ring *ring, uint64_t ticket, uint64_t bytes_o
 	return true;
 }
 
-static size_t count_events(void)
+static inline size_t count_events(void)
 {
 	size_t n;
 
@@ -335,7 +335,7 @@ static inline struct world_event event_at(size_t n)
 
 /* --- sockets of the test: blocking, with a limit */
 
-static void set_limit(int fd)
+static inline void set_limit(int fd)
 {
 	struct timeval tv = {.tv_sec = WAIT_MS / 1000};
 	int one = 1;
@@ -345,7 +345,7 @@ static void set_limit(int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 }
 
-static int listen_on(const char *addr, uint16_t *ret_port)
+static inline int listen_on(const char *addr, uint16_t *ret_port)
 {
 	struct sockaddr_in sa = {.sin_family = AF_INET};
 	socklen_t len = sizeof(sa);
@@ -360,7 +360,7 @@ static int listen_on(const char *addr, uint16_t *ret_port)
 	return fd;
 }
 
-static int connect_to(uint16_t port)
+static inline int connect_to(uint16_t port)
 {
 	struct sockaddr_in sa = {
 		.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(0x7f000001)}};
@@ -371,7 +371,7 @@ static int connect_to(uint16_t port)
 	return fd;
 }
 
-static int accept_from(int listener)
+static inline int accept_from(int listener)
 {
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 
@@ -380,18 +380,18 @@ static int accept_from(int listener)
 	return fd;
 }
 
-static void put(int fd, const void *data, size_t len)
+static inline void put(int fd, const void *data, size_t len)
 {
 	assert_int_equal(send(fd, data, len, MSG_NOSIGNAL), (ssize_t)len);
 }
 
-static void put_text(int fd, const char *text)
+static inline void put_text(int fd, const char *text)
 {
 	put(fd, text, strlen(text));
 }
 
 /* Exactly these bytes come. */
-static void expect(int fd, const void *data, size_t len)
+static inline void expect(int fd, const void *data, size_t len)
 {
 	char *got = malloc(len + 1);
 	size_t n = 0;
@@ -412,7 +412,7 @@ static void expect(int fd, const void *data, size_t len)
 	free(got);
 }
 
-static void expect_text(int fd, const char *text)
+static inline void expect_text(int fd, const char *text)
 {
 	expect(fd, text, strlen(text));
 }
@@ -475,27 +475,27 @@ static inline void expect_hello(int fd, const char *sni)
 
 /* --- the proxy's thread */
 
-static enum nej_reason may_pass(void *arg)
+static inline enum nej_reason may_pass(void *arg)
 {
 	(void)arg;
 	return w.may_pass;
 }
 
-static void on_stop(struct loop_io *io, uint32_t events)
+static inline void on_stop(struct loop_io *io, uint32_t events)
 {
 	(void)io;
 	(void)events;
 	loop_stop(w.loop, 0);
 }
 
-static void *run_loop(void *arg)
+static inline void *run_loop(void *arg)
 {
 	(void)arg;
 	loop_run(w.loop);
 	return NULL;
 }
 
-static struct addr address(const char *text)
+static inline struct addr address(const char *text)
 {
 	struct addr a = {{0}};
 
@@ -504,7 +504,7 @@ static struct addr address(const char *text)
 }
 
 /* The next connections ask for this address and port. */
-static void world_dest(const char *text, uint16_t port)
+static inline void world_dest(const char *text, uint16_t port)
 {
 	struct addr a = address(text);
 
@@ -514,7 +514,7 @@ static void world_dest(const char *text, uint16_t port)
 	w.has_origin = true;
 }
 
-static int nonblocking(int fd)
+static inline int nonblocking(int fd)
 {
 	struct timeval none = {0};
 
@@ -523,7 +523,7 @@ static int nonblocking(int fd)
 	return fd;
 }
 
-static int world_start(void **state)
+static inline int world_start(void **state)
 {
 	static const struct addr own[] = {{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 9, 9, 9, 9}}};
 	static const uint32_t generation = 3;
@@ -563,7 +563,7 @@ static int world_start(void **state)
 	return 0;
 }
 
-static int world_stop(void **state)
+static inline int world_stop(void **state)
 {
 	uint64_t one = 1;
 
