@@ -27,6 +27,7 @@ const volatile __u8 nej_unix_len[] = {
 #undef X
 };
 #define UNIX_ROWS (sizeof(nej_unix_len) / sizeof(nej_unix_len[0]))
+_Static_assert(UNIX_ROWS <= 32, "nej_settings.unix_open has a bit a row");
 
 struct unix_name {
 	char text[UNIX_PATH_BYTES]; /* `@` in front of an abstract name, as ss prints it */
@@ -96,7 +97,7 @@ int nej_connect_unix(struct bpf_sock_addr *ctx)
 		return 1;
 	unix_read(ctx, &name);
 	for (i = 0; i < UNIX_ROWS; i++)
-		if (unix_matches(i, &name))
+		if (!(s->unix_open & (1u << i)) && unix_matches(i, &name))
 			break;
 	return i < UNIX_ROWS ? unix_refuse(s, i) : 1;
 }

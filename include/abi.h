@@ -75,8 +75,10 @@ struct nej_settings {
 	__u16 stub_port_be;  /* TCP and UDP */
 	__u16 deny_errno;    /* positive, at most 4095 */
 	__u8 synth6[8];      /* the sandbox's /64 of synthetic addresses */
+	__u32 unix_open;     /* bit i: row i of unix_paths.h is open (policy key `unix`) */
+	__u32 pad;
 };
-NEJ_ASSERT_LAYOUT(sizeof(struct nej_settings) == 40);
+NEJ_ASSERT_LAYOUT(sizeof(struct nej_settings) == 48);
 
 struct nej_dest {
 	__u8 addr[16];

@@ -2,9 +2,6 @@
 /* Connections of a sandbox with a namespace of its own, with real sockets. */
 #include "world.h"
 
-#include <linux/io_uring.h>
-#include <sys/syscall.h>
-
 static struct world world;
 
 static int open_world(void **state)
@@ -193,19 +190,6 @@ static void other_protocols_cannot_be_created(void **state)
 	assert_true(world_count(&world, NEJ_REASON_SOCKET_TYPE) > 0);
 }
 
-/* Each of them asks for 93.184.216.34:443 in its own way and must end at the proxy. */
-static void expect_arrival(void (*fn)(struct world_result *ret, void *arg), void *arg)
-{
-	char text[ENDPOINT_TEXT_BYTES];
-	struct nej_origin origin;
-	struct world_result r = world_run(&world, fn, arg);
-
-	if (r.value)
-		fail_msg("%s", strerror(-r.value));
-	assert_int_equal(world_accept(&world, world.proxy4, &origin), 0);
-	assert_string_equal(dest_text(&origin.dest, text), "93.184.216.34:443");
-}
-
 static void send_fast_open(struct world_result *ret, void *arg)
 {
 	struct target t = {.addr = "93.184.216.34", .port = 443};
@@ -250,9 +234,9 @@ static void connect_nonblocking(struct world_result *ret, void *arg)
 static void data_in_the_first_send_is_redirected_too(void **state)
 {
 	(void)state;
-	expect_arrival(send_fast_open, NULL);
-	expect_arrival(connect_fast_open, NULL);
-	expect_arrival(connect_nonblocking, NULL);
+	world_expect_arrival(&world, send_fast_open, NULL);
+	world_expect_arrival(&world, connect_fast_open, NULL);
+	world_expect_arrival(&world, connect_nonblocking, NULL);
 }
 
 /* First to one place, then dissolved by AF_UNSPEC, then to another: only the last one counts. */
@@ -321,120 +305,6 @@ static void reused_socket_shows_its_real_peer(void **state)
 	(void)state;
 	assert_int_equal(world_run(&world, reconnect_inside, NULL).value, 0);
 	world_accept(&world, world.proxy4, &origin);
-}
-
-/* --- io_uring without liburing: one submission, one completion */
-
-struct ring {
-	int fd;
-	uint32_t *sq_tail, *sq_array, *cq_head, *cq_tail;
-	struct io_uring_sqe *sqes;
-	struct io_uring_cqe *cqes;
-	uint32_t sq_mask, cq_mask;
-};
-
-static int ring_open(struct ring *r, uint32_t flags)
-{
-	struct io_uring_params p = {.flags = flags, .sq_thread_idle = 50};
-	char *sq, *cq;
-
-	r->fd = (int)syscall(SYS_io_uring_setup, 4, &p);
-	if (r->fd < 0)
-		return -errno;
-	sq = mmap(NULL, p.sq_off.array + p.sq_entries * 4, PROT_READ | PROT_WRITE, MAP_SHARED,
-		r->fd, IORING_OFF_SQ_RING);
-	cq = mmap(NULL, p.cq_off.cqes + p.cq_entries * sizeof(*r->cqes), PROT_READ | PROT_WRITE,
-		MAP_SHARED, r->fd, IORING_OFF_CQ_RING);
-	r->sqes = mmap(NULL, p.sq_entries * sizeof(*r->sqes), PROT_READ | PROT_WRITE, MAP_SHARED,
-		r->fd, IORING_OFF_SQES);
-	if (sq == MAP_FAILED || cq == MAP_FAILED || r->sqes == MAP_FAILED)
-		return -errno;
-	r->sq_tail = (uint32_t *)(void *)(sq + p.sq_off.tail);
-	r->sq_array = (uint32_t *)(void *)(sq + p.sq_off.array);
-	r->sq_mask = *(uint32_t *)(void *)(sq + p.sq_off.ring_mask);
-	r->cq_head = (uint32_t *)(void *)(cq + p.cq_off.head);
-	r->cq_tail = (uint32_t *)(void *)(cq + p.cq_off.tail);
-	r->cq_mask = *(uint32_t *)(void *)(cq + p.cq_off.ring_mask);
-	r->cqes = (struct io_uring_cqe *)(void *)(cq + p.cq_off.cqes);
-	return 0;
-}
-
-static int ring_do(struct ring *r, const struct io_uring_sqe *sqe, uint32_t setup_flags)
-{
-	uint32_t tail = *r->sq_tail, head = *r->cq_head;
-	uint32_t enter = IORING_ENTER_GETEVENTS;
-
-	r->sqes[tail & r->sq_mask] = *sqe;
-	r->sq_array[tail & r->sq_mask] = tail & r->sq_mask;
-	__atomic_store_n(r->sq_tail, tail + 1, __ATOMIC_RELEASE);
-	if (setup_flags & IORING_SETUP_SQPOLL)
-		enter |= IORING_ENTER_SQ_WAKEUP;
-	if (syscall(SYS_io_uring_enter, r->fd, 1, 1, enter, NULL, 0) < 0)
-		return -errno;
-	while (__atomic_load_n(r->cq_tail, __ATOMIC_ACQUIRE) == head)
-		usleep(1000);
-	tail = (uint32_t)r->cqes[head & r->cq_mask].res;
-	__atomic_store_n(r->cq_head, head + 1, __ATOMIC_RELEASE);
-	return (int)tail;
-}
-
-struct ring_case {
-	uint32_t setup_flags;
-	uint8_t sqe_flags;
-	struct target target;
-};
-
-static void ring_connect(struct world_result *ret, void *arg)
-{
-	const struct ring_case *c = arg;
-	struct io_uring_sqe sqe = {.opcode = IORING_OP_CONNECT, .flags = c->sqe_flags};
-	struct sockaddr_storage sa;
-	struct ring ring;
-	int r = ring_open(&ring, c->setup_flags);
-
-	if (r < 0) {
-		ret->value = r == -ENOSYS || r == -EPERM ? -ENOSYS : r;
-		return;
-	}
-	sqe.off = target_sockaddr(&c->target, &sa);
-	sqe.addr = (uintptr_t)&sa;
-	sqe.fd = target_socket(&c->target);
-	ret->value = ring_do(&ring, &sqe, c->setup_flags);
-}
-
-static void ring_socket(struct world_result *ret, void *arg)
-{
-	struct io_uring_sqe sqe = {
-		.opcode = IORING_OP_SOCKET, .fd = AF_INET, .off = SOCK_RAW, .len = IPPROTO_ICMP};
-	struct ring ring;
-	int r = ring_open(&ring, 0);
-
-	(void)arg;
-	ret->value = r < 0 ? r : ring_do(&ring, &sqe, 0);
-}
-
-static void ring_of_requests_is_no_way_around(void **state)
-{
-	struct ring_case cases[] = {
-		{.setup_flags = 0},
-		{.sqe_flags = IOSQE_ASYNC},
-		{.setup_flags = IORING_SETUP_SQPOLL},
-	};
-	struct world_result r;
-
-	(void)state;
-	r = world_run(&world, ring_connect,
-		&(struct ring_case){.target = {.addr = "93.184.216.34", .port = 25}});
-	if (r.value == -ENOSYS)
-		skip();
-	assert_int_equal(r.value, -EACCES);
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		cases[i].target = (struct target){.addr = "93.184.216.34", .port = 443};
-		expect_arrival(ring_connect, &cases[i]);
-		cases[i].target.port = 25;
-		assert_int_equal(world_run(&world, ring_connect, &cases[i]).value, -EACCES);
-	}
-	assert_int_equal(world_run(&world, ring_socket, NULL).value, -EPERM);
 }
 
 /* --- the flow table */
@@ -573,39 +443,25 @@ static void nothing_is_allowed_before_the_settings_are_written(void **state)
 	world_close(&bare);
 }
 
+#define T(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			tcp_goes_to_the_proxy_in_every_form_of_address, open_world, close_world),
-		cmocka_unit_test_setup_teardown(
-			port_no_rule_names_is_refused_at_once, open_world, close_world),
-		cmocka_unit_test_setup_teardown(
-			metadata_and_multicast_are_refused_in_every_form, open_world, close_world),
-		cmocka_unit_test_setup_teardown(
-			explicit_proxy_is_reached_and_its_client_known, open_world, close_world),
-		cmocka_unit_test_setup_teardown(
-			program_serves_itself_on_its_own_loopback, open_world, close_world),
-		cmocka_unit_test_setup_teardown(
-			host_port_goes_to_the_proxy, open_world, close_world),
-		cmocka_unit_test_setup_teardown(
-			other_protocols_cannot_be_created, open_world, close_world),
-		cmocka_unit_test_setup_teardown(
-			data_in_the_first_send_is_redirected_too, open_world, close_world),
-		cmocka_unit_test_setup_teardown(
-			dissolved_socket_is_decided_again, open_world, close_world),
-		cmocka_unit_test_setup_teardown(
-			reused_socket_shows_its_real_peer, open_world, close_world),
-		cmocka_unit_test_setup_teardown(
-			ring_of_requests_is_no_way_around, open_world, close_world),
-		cmocka_unit_test_setup_teardown(
-			proxy_never_misses_an_origin, open_world, close_world),
-		cmocka_unit_test_setup_teardown(
-			halted_sandbox_connects_nowhere, open_world, close_world),
-		cmocka_unit_test_setup_teardown(
-			ports_of_proxy_and_stub_cannot_be_taken, open_world, close_world),
-		cmocka_unit_test_setup_teardown(
-			other_users_of_a_scoped_cgroup_are_left_alone, open_world, close_world),
+		T(tcp_goes_to_the_proxy_in_every_form_of_address),
+		T(port_no_rule_names_is_refused_at_once),
+		T(metadata_and_multicast_are_refused_in_every_form),
+		T(explicit_proxy_is_reached_and_its_client_known),
+		T(program_serves_itself_on_its_own_loopback),
+		T(host_port_goes_to_the_proxy),
+		T(other_protocols_cannot_be_created),
+		T(data_in_the_first_send_is_redirected_too),
+		T(dissolved_socket_is_decided_again),
+		T(reused_socket_shows_its_real_peer),
+		T(proxy_never_misses_an_origin),
+		T(halted_sandbox_connects_nowhere),
+		T(ports_of_proxy_and_stub_cannot_be_taken),
+		T(other_users_of_a_scoped_cgroup_are_left_alone),
 		cmocka_unit_test(nothing_is_allowed_before_the_settings_are_written),
 	};
 

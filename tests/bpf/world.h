@@ -337,6 +337,20 @@ static inline const char *dest_text(const struct nej_dest *d, char out[ENDPOINT_
 	return endpoint_print(&e, out);
 }
 
+/* fn asks for 93.184.216.34:443 in some way and must end at the proxy. */
+static inline void world_expect_arrival(
+	struct world *w, void (*fn)(struct world_result *ret, void *arg), void *arg)
+{
+	char text[ENDPOINT_TEXT_BYTES];
+	struct nej_origin origin;
+	struct world_result r = world_run(w, fn, arg);
+
+	if (r.value)
+		fail_msg("%s", strerror(-r.value));
+	assert_int_equal(world_accept(w, w->proxy4, &origin), 0);
+	assert_string_equal(dest_text(&origin.dest, text), "93.184.216.34:443");
+}
+
 static inline uint64_t world_count(struct world *w, int counter)
 {
 	uint64_t counts[NEJ_COUNTER_COUNT];

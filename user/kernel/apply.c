@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <bpf/bpf.h>
 
+#include "../../include/unix_paths.h"
 #include "../base/cleanup.h"
 #include "../base/clock.h"
 #include "learn.h"
@@ -258,6 +259,37 @@ static int del_allow_both(
 			       is_stale, arg);
 }
 
+/* --- Unix-domain sockets */
+
+/* Does a path end in these components, or an abstract name begin so? */
+static bool is_unix_row(const char *path, const char *row)
+{
+	size_t len = strlen(path), row_len = strlen(row);
+
+	if (row[0] == '@')
+		return !strncmp(path, row, row_len);
+	return len >= row_len && !strcmp(path + len - row_len, row) &&
+		(len == row_len || path[len - row_len - 1] == '/');
+}
+
+/* The rows of unix_paths.h that the policy's `unix` opens. */
+static uint32_t open_unix_rows(const struct policy *p)
+{
+	static const char *const rows[] = {
+#define X(path, service) path,
+		NEJ_UNIX_PATHS(X)
+#undef X
+	};
+	uint32_t open = 0;
+	const char *path;
+
+	for (size_t i = 0; (path = policy_unix_path(p, i)); i++)
+		for (size_t k = 0; k < ARRAY_SIZE(rows); k++)
+			if (is_unix_row(path, rows[k]))
+				open |= 1u << k;
+	return open;
+}
+
 int apply_policy(struct object *o, const struct policy *p, struct nej_settings *settings)
 {
 	uint32_t flags = settings->flags & ~(uint32_t)(NEJ_F_ANY_PORT | NEJ_F_INBOUND_DENY);
@@ -277,31 +309,33 @@ int apply_policy(struct object *o, const struct policy *p, struct nej_settings *
 	if (policy_denies_inbound(p))
 		flags |= NEJ_F_INBOUND_DENY;
 	settings->flags = flags;
+	settings->unix_open = open_unix_rows(p);
 	return 0;
 }
 
 /* --- learned addresses */
 
-/* Is the name let straight out on this port? Without a proxy the protocol cannot be seen, so none
- * of the schemes may be denied. */
+/* Is the name let straight out on this port? Without a proxy the protocol cannot be seen, so every
+ * one must be. */
 static bool is_kernel_port(const struct policy *p, const struct host *name, uint8_t proto,
-	uint16_t port, uint32_t *rule)
+	uint16_t port, uint32_t *ret_rule)
 {
-	struct policy_ask ask = {.host = name, .port = port};
+	static const enum policy_scheme tcp[] = {
+		POLICY_SCHEME_HTTPS, POLICY_SCHEME_HTTP, POLICY_SCHEME_TCP};
+	static const enum policy_scheme udp[] = {POLICY_SCHEME_UDP};
+	const enum policy_scheme *schemes = proto == IPPROTO_UDP ? udp : tcp;
+	size_t n = proto == IPPROTO_UDP ? ARRAY_SIZE(udp) : ARRAY_SIZE(tcp);
 	struct policy_decision d;
 
-	ask.scheme = proto == IPPROTO_UDP ? POLICY_SCHEME_UDP : POLICY_SCHEME_ANY;
-	policy_decide(p, &ask, &d);
-	if (d.verdict == POLICY_ALLOW && d.transport == POLICY_TRANSPORT_KERNEL) {
-		*rule = d.rule;
-		return true;
+	for (size_t i = 0; i < n; i++) {
+		struct policy_ask ask = {.scheme = schemes[i], .host = name, .port = port};
+
+		policy_decide(p, &ask, &d);
+		if (d.verdict != POLICY_ALLOW || d.transport != POLICY_TRANSPORT_KERNEL)
+			return false;
 	}
-	if (d.verdict != POLICY_ALLOW || proto == IPPROTO_UDP)
-		return false;
-	ask.scheme = port == 80 ? POLICY_SCHEME_HTTP : POLICY_SCHEME_HTTPS;
-	policy_decide(p, &ask, &d);
-	*rule = d.rule;
-	return d.verdict == POLICY_ALLOW && d.transport == POLICY_TRANSPORT_KERNEL;
+	*ret_rule = d.rule;
+	return true;
 }
 
 struct learned {

@@ -5,17 +5,24 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/inet_diag.h>
-#include <linux/netfilter/nf_tables.h>
-#include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+
+/* linux/netfilter/nfnetlink.h and nf_tables.h */
+#define SUBSYS_NFTABLES 10
+#define MSG_GETGEN 16
+struct nf_head {
+	uint8_t family, version;
+	uint16_t resource;
+};
 
 /* Sends one request and returns the errno of its answer; a data message counts as 0. */
 static int ask(int protocol, struct nlmsghdr *request)
@@ -84,12 +91,12 @@ int probe_socket_nf_tables(void)
 {
 	struct {
 		struct nlmsghdr head;
-		struct nfgenmsg gen;
+		struct nf_head gen;
 	} request = {
 		.head = {.nlmsg_len = sizeof(request),
-			.nlmsg_type = NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETGEN,
+			.nlmsg_type = SUBSYS_NFTABLES << 8 | MSG_GETGEN,
 			.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK},
-		.gen = {.nfgen_family = AF_UNSPEC, .version = NFNETLINK_V0},
+		.gen = {.family = AF_UNSPEC},
 	};
 
 	return ask(NETLINK_NETFILTER, &request.head);

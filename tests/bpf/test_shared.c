@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A sandbox that shares its network namespace: what a rule lets straight out, whose loopback is
+ * whose, and who may come in.
+ */
+#include "wire.h"
+
+static struct world world;
+
+static void udp_far(struct world_result *ret, void *arg)
+{
+	(void)arg;
+	ret->value = dgram_to(open_dgram(AF_INET), FAR4, 9999);
+}
+
+/* --- what a rule lets straight out */
+
+static void open_shared(void)
+{
+	struct object_error error = {0};
+
+	make_wire();
+	world = (struct world){
+		.proxy4 = -1, .proxy6 = -1, .eager4 = -1, .eager6 = -1, .stub4 = -1, .stub6 = -1};
+	world_new_cgroup(&world);
+	assert_int_equal(object_load(world.name, &world.object, &error), 0);
+	assert_int_equal(object_attach(world.object, world.cgroup_fd, &error), 0);
+	world_configure(&world, NEJ_F_ACTIVE);
+}
+
+static void talk_to_peer(struct world_result *ret, void *arg)
+{
+	struct target t = {.addr = PEER4, .port = 7};
+	struct sockaddr_storage sa;
+	socklen_t len = target_sockaddr(&t, &sa);
+	int fd = target_socket(&t);
+
+	(void)arg;
+	ret->value = connect(fd, (struct sockaddr *)&sa, len) < 0 || send(fd, CANARY, 6, 0) < 0
+		? -errno
+		: 0;
+}
+
+static void ask_time(struct world_result *ret, void *arg)
+{
+	(void)arg;
+	ret->value = dgram_to(open_dgram(AF_INET), PEER4, 123);
+}
+
+static void admitted_flow_goes_straight_out_and_no_other(void **state)
+{
+	struct target far = {.addr = FAR4, .port = 9999};
+	struct world_result r;
+	char bytes[64];
+	int server, peer;
+
+	(void)state;
+	open_shared();
+	server = listen_far();
+	world_allow4(&world, PEER4, IPPROTO_TCP, 7, 0);
+	world_allow4(&world, PEER4, IPPROTO_UDP, 123, 0);
+	count_leaks(100);
+	assert_int_equal(world_run(&world, talk_to_peer, NULL).value, 0);
+	peer = accept(server, NULL, NULL);
+	assert_int_equal(recv(peer, bytes, sizeof(bytes), 0), 6);
+	assert_true(count_leaks(50) > 0);
+	assert_int_equal(world_run(&world, ask_time, NULL).value, 0);
+	assert_true(count_leaks(50) > 0);
+	/* The same socket options do not widen it. */
+	r = world_run(&world, udp_far, NULL);
+	assert_int_equal(r.value, -EACCES);
+	assert_int_equal(world_run(&world, try_connect, &far).value, -EACCES);
+	assert_int_equal(count_leaks(50), 0);
+	close(peer);
+	close(server);
+	world_close(&world);
+}
+
+/* One admitted datagram does not make a socket free: DNS of the same socket, steered to the wire,
+ * is still stopped. */
+static void admit_then_steer(struct world_result *ret, void *arg)
+{
+	uint32_t index_be = htonl(if_nametoindex("wire0"));
+	int fd = open_dgram(AF_INET);
+
+	(void)arg;
+	ret->more[0] = sendto(fd, "time", 4, 0,
+			       (struct sockaddr *)&(struct sockaddr_in){.sin_family = AF_INET,
+				       .sin_port = htons(123),
+				       .sin_addr.s_addr = inet_addr(PEER4)},
+			       sizeof(struct sockaddr_in)) < 0
+		? -errno
+		: 0;
+	setsockopt(fd, IPPROTO_IP, IP_UNICAST_IF, &index_be, sizeof(index_be));
+	ret->value = dgram_to(fd, "8.8.8.8", 53);
+}
+
+static void admitted_socket_is_not_free(void **state)
+{
+	struct world_result r;
+
+	(void)state;
+	open_shared();
+	world_allow4(&world, PEER4, IPPROTO_UDP, 123, 0);
+	r = world_run(&world, admit_then_steer, NULL);
+	assert_int_equal(r.more[0], 0);
+	assert_int_equal(r.value, -EPERM);
+	assert_int_equal(count_leaks(50), 1); /* the admitted one */
+	world_close(&world);
+}
+
+/* --- loopback shared with others */
+
+static int listen_here(int type)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
+
+	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 ||
+		(type == SOCK_STREAM && listen(fd, 4) < 0))
+		return -errno;
+	return fd;
+}
+
+static uint16_t port_of(int fd)
+{
+	struct sockaddr_in at;
+	socklen_t len = sizeof(at);
+
+	getsockname(fd, (struct sockaddr *)&at, &len);
+	return ntohs(at.sin_port);
+}
+
+static void talk_within(struct world_result *ret, void *arg)
+{
+	int server = listen_here(SOCK_STREAM), udp = listen_here(SOCK_DGRAM);
+	struct target tcp_to = {.addr = "127.0.0.1", .port = port_of(server)};
+	int client = open_dgram(AF_INET);
+	struct sockaddr_storage from;
+	socklen_t len = sizeof(from);
+	char byte;
+
+	(void)arg;
+	try_connect(ret, &tcp_to);
+	if (ret->value)
+		return;
+	tcp_to.addr = "0.0.0.0";
+	try_connect(ret, &tcp_to);
+	if (ret->value)
+		return;
+	tcp_to.addr = "::ffff:127.0.0.1";
+	try_connect(ret, &tcp_to);
+	if (ret->value)
+		return;
+	/* A datagram and its answer, to a client without an address of its own choice. */
+	ret->more[0] = dgram_to(client, "127.0.0.1", port_of(udp));
+	if (recvfrom(udp, &byte, 1, 0, (struct sockaddr *)&from, &len) == 1)
+		ret->more[1] =
+			sendto(udp, "x", 1, 0, (struct sockaddr *)&from, len) < 0 ? -errno : 0;
+}
+
+static void loopback_of_others_is_refused_and_the_own_works(void **state)
+{
+	struct world_result r;
+	int server, udp;
+	struct target t = {.addr = "127.0.0.1"};
+
+	(void)state;
+	open_shared();
+	server = listen_here(SOCK_STREAM);
+	udp = listen_here(SOCK_DGRAM);
+	t.port = port_of(server);
+	assert_int_equal(world_run(&world, try_connect, &t).value, -EACCES);
+	t.addr = "0.0.0.0";
+	assert_int_equal(world_run(&world, try_connect, &t).value, -EACCES);
+	t.addr = "::ffff:127.0.0.1";
+	assert_int_equal(world_run(&world, try_connect, &t).value, -EACCES);
+	t = (struct target){.addr = "127.0.0.1", .port = port_of(udp)};
+	assert_int_equal(world_run(&world, try_sendto, &t).value, -EACCES);
+	assert_int_equal(world_count(&world, NEJ_REASON_LOOPBACK), 4);
+	t.port = 4444; /* nobody: what a closed port says, and no event */
+	assert_int_equal(world_run(&world, try_connect, &t).value, -ECONNREFUSED);
+	assert_int_equal(world_count(&world, NEJ_REASON_LOOPBACK), 4);
+	r = world_run(&world, talk_within, NULL);
+	assert_int_equal(r.value, 0);
+	assert_int_equal(r.more[0], 0);
+	assert_int_equal(r.more[1], 0);
+	/* host_ports opens one. */
+	world_add_port(&world, port_of(server), NEJ_PORT_HOST);
+	t.port = port_of(server);
+	assert_int_equal(world_run(&world, try_connect, &t).value, 0);
+	close(server);
+	close(udp);
+	world_close(&world);
+}
+
+/* --- inbound */
+
+static void serve_outside(struct world_result *ret, void *arg)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(8080)};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	int *ready = arg;
+
+	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 || listen(fd, 4) < 0 ||
+		write(ready[1], "x", 1) != 1) {
+		ret->value = -errno;
+		return;
+	}
+	ret->value = poll(&p, 1, 400);
+}
+
+static int knock(int ns_fd, const char *addr)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(8080)};
+	const struct timeval limit = {.tv_usec = 200000};
+	int fd, r;
+
+	inet_pton(AF_INET, addr, &to.sin_addr);
+	setns(ns_fd, CLONE_NEWNET);
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	r = connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0 ? -errno : 0;
+	close(fd);
+	return r;
+}
+
+static void expect_inbound(uint32_t flags, bool is_far, int want_accepted)
+{
+	int ready[2], status;
+	char c;
+	pid_t pid;
+
+	open_shared();
+	world_set_flags(&world, flags);
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (!pid) {
+		usleep(20000);
+		if (read(ready[0], &c, 1) != 1)
+			_exit(9);
+		knock(is_far ? far_ns : near_ns, is_far ? "10.99.0.1" : "127.0.0.1");
+		_exit(0);
+	}
+	assert_int_equal(world_run(&world, serve_outside, ready).value, want_accepted);
+	waitpid(pid, &status, 0);
+	assert_int_equal(status, 0);
+	world_close(&world);
+}
+
+static void inbound_connection_comes_from_loopback_only(void **state)
+{
+	(void)state;
+	expect_inbound(NEJ_F_ACTIVE, true, 0);
+	expect_inbound(NEJ_F_ACTIVE, false, 1);
+	expect_inbound(NEJ_F_ACTIVE | NEJ_F_INBOUND_DENY, false, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(admitted_flow_goes_straight_out_and_no_other),
+		cmocka_unit_test(admitted_socket_is_not_free),
+		cmocka_unit_test(loopback_of_others_is_refused_and_the_own_works),
+		cmocka_unit_test(inbound_connection_comes_from_loopback_only),
+	};
+
+	if (!is_root()) {
+		puts("loading BPF programs needs root");
+		return 77;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
