@@ -139,6 +139,7 @@ static int drain(struct conn *c)
 	if (r == 1 && !c->client.is_shut) {
 		shutdown(c->client.io.fd, SHUT_WR);
 		c->client.is_shut = true;
+		conn_set_timer(c, DRAIN_MS, drain_on_timeout);
 	}
 	while (c->client.is_readable) {
 		n = half_recv(&c->client, c->proxy->buf, PROXY_BUF_BYTES);
@@ -183,7 +184,8 @@ int conn_finish(struct conn *c, bool is_settled)
 	conn_drop_server(c);
 	if (!c->server.stash && (is_settled || c->client.is_eof))
 		return CONN_CLOSE;
-	conn_set_timer(c, DRAIN_MS, drain_on_timeout);
+	/* a slow reader has its time for what was not sent yet; the short limit begins behind it */
+	conn_set_timer(c, HTTP_IDLE_LIMIT_MS, drain_on_timeout);
 	r = conn_watch(c, &c->client, drain_on_client);
 	return r < 0 ? r : drain(c);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The dialler. An attempt that loopback or a fast path completes inside connect(2) costs no epoll
- * call; others are watched here until they connect and then change hands with one EPOLL_CTL_MOD.
- * Read conn.c next.
+ * call; others are watched here until they connect. Read conn.c next.
  */
 #include "dial.h"
 
@@ -130,14 +129,10 @@ static void fail(struct dial *d, enum nej_reason reason, int error)
 	d->why.error = error;
 }
 
-/* The half takes the socket over. */
-static void connected(struct dial *d, int fd, bool is_watched)
+/* The half takes the socket over, unwatched: who comes next decides when to look at it. */
+static void connected(struct dial *d, int fd)
 {
-	struct half *h = &d->conn->server;
-
-	h->io.fd = fd;
-	h->is_watched = is_watched;
-	h->has_out = is_watched;
+	d->conn->server.io.fd = fd;
 	d->is_connected = true;
 }
 
@@ -173,7 +168,7 @@ static int begin(struct dial *d, struct try *t, const struct addr *a)
 		return r;
 	}
 	if (r == 0 || getpeername(fd, (struct sockaddr *)&sa, &peer_len) == 0) {
-		connected(d, fd, false);
+		connected(d, fd);
 		return 0;
 	}
 	t->dial = d;
@@ -278,8 +273,8 @@ static void on_try_ready(struct loop_io *io, uint32_t events)
 	} else if (events & EPOLLOUT) {
 		int fd = io->fd;
 
-		loop_del(loop_of(d), io, false);
-		connected(d, fd, true);
+		loop_del(loop_of(d), io, true);
+		connected(d, fd);
 	} else {
 		return;
 	}

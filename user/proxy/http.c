@@ -235,15 +235,23 @@ int http_next_request(struct conn *c)
 
 static void http_on_timeout(struct loop_timer *timer)
 {
+	static const struct refusal silent = {
+		.reason = NEJ_REASON_UPSTREAM_REFUSED,
+		.rule = POLICY_NO_RULE,
+		.error = -ETIMEDOUT,
+		.detail = "the server was silent too long",
+	};
 	struct conn *c = CONTAINER_OF(timer, struct conn, timer);
 	uint64_t idle_ms = loop_now_ms(c->proxy->loop) - c->http->last_ms;
 	bool is_slow_head = c->http->request == REQUEST_HEAD && c->http->in.len &&
 		c->http->response == RESPONSE_NONE;
 
-	if (is_slow_head || idle_ms >= HTTP_IDLE_LIMIT_MS)
-		conn_close(c, c->http->request == REQUEST_HEAD ? CONN_CLOSE : CONN_RESET);
-	else
+	if (!is_slow_head && idle_ms < HTTP_IDLE_LIMIT_MS)
 		conn_set_timer(c, HTTP_IDLE_LIMIT_MS - idle_ms, http_on_timeout);
+	else if (c->http->response == RESPONSE_HEAD)
+		conn_end(c, request_refuse(c, &silent));
+	else
+		conn_close(c, c->http->request == REQUEST_HEAD ? CONN_CLOSE : CONN_RESET);
 }
 
 void http_free(struct conn *c)

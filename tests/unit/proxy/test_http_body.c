@@ -189,6 +189,36 @@ static void http10_client_gets_a_body_without_chunks(void **state)
 	close(server);
 }
 
+static void slow_reader_gets_all_of_the_last_response(void **state)
+{
+	enum { SIZE = 8000000 };
+	static char block[100000];
+	int client, server, n = 0;
+	ssize_t r;
+
+	(void)state;
+	go_transparent();
+	client = connect_to(w.port);
+	put_with_port(client, "GET /repos HTTP/1.1\r\nHost: @\r\nConnection: close\r\n\r\n");
+	server = accept_from(listener);
+	expect_with_port(server, "GET /repos HTTP/1.1\r\nHost: @\r\n\r\n");
+	put_text(server, "HTTP/1.1 200 OK\r\n\r\n");
+	for (int at = 0; at < SIZE; at += (int)sizeof(block)) {
+		struct pollfd p = {.fd = server, .events = POLLOUT};
+
+		while (poll(&p, 1, 0) != 1)
+			n += (int)recv(client, block, sizeof(block), 0);
+		put(server, block, sizeof(block));
+	}
+	close(server);
+	usleep(1500000); /* longer than a refusal is drained */
+	while ((r = recv(client, block, sizeof(block), 0)) > 0)
+		n += (int)r;
+	assert_int_equal(r, 0);
+	assert_int_equal(n, SIZE + (int)strlen("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"));
+	close(client);
+}
+
 static void large_upload_and_download_pass_with_backpressure(void **state)
 {
 	enum { SIZE = 6000000 };
@@ -459,6 +489,7 @@ int main(void)
 		TEST(events_of_a_stream_come_one_by_one),
 		TEST(response_cut_short_is_not_taken_for_whole),
 		TEST(http10_client_gets_a_body_without_chunks),
+		TEST(slow_reader_gets_all_of_the_last_response),
 		TEST(large_upload_and_download_pass_with_backpressure),
 		TEST(websocket_becomes_a_tunnel_both_ways),
 		TEST(other_upgrades_are_stripped),

@@ -244,6 +244,35 @@ static void stalled_address_does_not_hold_up_the_next(void **state)
 	close(listener);
 }
 
+static void slow_server_is_waited_for(void **state)
+{
+	uint16_t port;
+	int listener = listen_on("127.0.0.1", &port), filler[2], client, server;
+
+	(void)state;
+	/* the SYN is dropped until there is room, and comes again after a second */
+	listen(listener, 0);
+	filler[0] = connect_to(port);
+	w.rules = allow_https;
+	world_name_dest(ALLOWED, port);
+	client = connect_to(w.port);
+	put_hello(client, ALLOWED);
+	usleep(100000);
+	filler[1] = accept_from(listener);
+	server = accept_from(listener);
+	expect_hello(server, ALLOWED);
+	put_text(server, "answer");
+	expect_text(client, "answer");
+	put_text(client, "more");
+	expect_text(server, "more");
+	close(server);
+	expect_end(client);
+	close(client);
+	close(filler[0]);
+	close(filler[1]);
+	close(listener);
+}
+
 static void exhausted_descriptors_refuse_and_recover(void **state)
 {
 	struct rlimit limit, low;
@@ -566,6 +595,7 @@ int main(void)
 		TEST(inside_address_of_an_allowed_name_is_never_dialled),
 		TEST(next_address_is_dialled_when_one_refuses),
 		TEST(stalled_address_does_not_hold_up_the_next),
+		TEST(slow_server_is_waited_for),
 		TEST(exhausted_descriptors_refuse_and_recover),
 		TEST(server_that_is_down_is_a_failure_not_a_denial),
 		TEST(late_answer_of_the_resolver_is_waited_for),
