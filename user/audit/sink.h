@@ -12,6 +12,9 @@
 #include "event.h"
 #include "ring.h"
 
+/* Where the key of a machine is; its public half, AUDIT_KEY_PATH.pub, is verify's default. */
+#define AUDIT_KEY_PATH "/var/lib/nej/audit"
+
 struct audit_sink;
 
 struct audit_sink_options {

@@ -38,6 +38,7 @@ struct verify_result {
 	uint64_t found_seq;  /* VERIFY_SEQ: what it says */
 	uint64_t missing;    /* records that are missing, where that is known */
 	uint64_t n_records, n_files;
+	uint64_t n_gaps;     /* audit_gap records: the writer itself found the log changed */
 	uint64_t n_unsigned; /* newest records that no signature covers yet */
 	uint64_t first_seq;  /* of the oldest record; above 1 after rotation */
 	bool has_head;
