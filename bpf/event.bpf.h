@@ -35,9 +35,10 @@ struct event_ask {
 	__u32 rule;
 };
 
-/* process NULL: the current task. */
+/* is_current is known when this is compiled: helpers of the current task must not even stand in a
+ * packet program before Linux 6.12. */
 static __always_inline void event_emit(const struct event_ask *ask,
-	const struct nej_process *process, struct nej_fold *fold, __u64 now_ns)
+	const struct nej_process *process, bool is_current, struct nej_fold *fold, __u64 now_ns)
 {
 	/* The default wakes a reader that has caught up; beyond a quarter it is woken in any case,
 	 * so that a flood loses nothing while the reader gathers. */
@@ -59,10 +60,10 @@ static __always_inline void event_emit(const struct event_ask *ask,
 	e->sock_type = ask->key.sock_type;
 	e->rule = ask->rule;
 	e->pad = 0;
-	if (process)
-		e->process = *process;
-	else
+	if (is_current)
 		process_fill(&e->process);
+	else
+		e->process = *process;
 	e->born_ns = fold->born_ns;
 	fold->process = e->process;
 	fold->emitted_ns = now_ns;
@@ -76,7 +77,7 @@ static __always_inline void event_emit(const struct event_ask *ask,
  * first and folds after never sees a refusal only in the counter.
  */
 static __always_inline void event_count(
-	const struct event_ask *ask, const struct nej_process *process)
+	const struct event_ask *ask, const struct nej_process *process, bool is_current)
 {
 	struct nej_fold *fold = bpf_map_lookup_elem(&folds, &ask->key);
 	__u64 now_ns = bpf_ktime_get_ns();
@@ -93,18 +94,18 @@ static __always_inline void event_count(
 	 * reader takes differences. */
 	__sync_fetch_and_add(&fold->total, 1);
 	if (!fold->emitted_ns || now_ns - fold->emitted_ns >= EVENT_FOLD_NS)
-		event_emit(ask, process, fold, now_ns);
+		event_emit(ask, process, is_current, fold, now_ns);
 }
 
 static __noinline int event_count_current(const struct event_ask *ask)
 {
-	event_count(ask, NULL);
+	event_count(ask, NULL, true);
 	return 0;
 }
 
 static __noinline int event_count_of(const struct event_ask *ask, const struct nej_process *process)
 {
-	event_count(ask, process);
+	event_count(ask, process, false);
 	return 0;
 }
 

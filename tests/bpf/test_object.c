@@ -224,7 +224,7 @@ static void killed_supervisor_leaves_the_hooks_in_force(void **state)
 	assert_true(WIFSIGNALED(status));
 	assert_true(object_is_pinned(world.name));
 	assert_int_equal(count_programs(), 14);
-	assert_int_equal(world_run(&world, try_tcp, NULL).value, -EACCES);
+	assert_int_equal(world_run(&world, try_tcp, NULL).value, DENIED);
 	assert_int_equal(object_counters_pinned(world.name, counts), 0);
 	assert_true(counts[NEJ_REASON_INTERNAL] > 0);
 	assert_int_equal(object_settings_pinned(world.name, &settings), 0);
@@ -302,7 +302,7 @@ static void nested_cgroup_is_confined(void **state)
 	snprintf(path, sizeof(path), "%.500s/inner", world.cgroup);
 	snprintf(nested.cgroup, sizeof(nested.cgroup), "%.511s", path);
 	assert_int_equal(mkdir(nested.cgroup, 0755), 0);
-	assert_int_equal(world_run(&nested, try_tcp, NULL).value, -EACCES);
+	assert_int_equal(world_run(&nested, try_tcp, NULL).value, DENIED);
 	rmdir(nested.cgroup);
 }
 

@@ -44,6 +44,19 @@
 #define STUB_PORT 4053
 #define SANDBOX_UID 54321
 
+/* What a refused call returns: before bpf_set_retval (Linux 5.18) always EPERM. */
+#define DENIED denied(EACCES)
+#define UNSUPPORTED denied(EPROTONOSUPPORT)
+
+static inline int denied(int error)
+{
+	static int has_retval = -1;
+
+	if (has_retval < 0)
+		has_retval = probe_has_set_retval();
+	return has_retval ? -error : -EPERM;
+}
+
 struct world {
 	char name[32];
 	char cgroup[512];
