@@ -4,10 +4,7 @@
 
 _nej_options() {
 	case $1 in
-	run) echo "-p --policy -n --name -u --user --net= --audit --resolver --help" ;;
-	attach) echo "--cgroup --pid -u --user -p --policy -n --name --audit --help" ;;
-	reload) echo "-p --policy --help" ;;
-	halt | resume) echo "--all --help" ;;
+	run) echo "-p --policy -n --name -u --user --net= --audit --resolver --threads --help" ;;
 	status | doctor) echo "--json --help" ;;
 	explain) echo "-p --policy --json --help" ;;
 	log) echo "-f --follow --denied --json --help" ;;
@@ -60,7 +57,7 @@ _nej() {
 		return
 	fi
 	case $command in
-	status | env | halt | resume | reload)
+	status | env)
 		mapfile -t COMPREPLY < <(compgen -W "$(_nej_sandboxes)" -- "$current")
 		;;
 	run) mapfile -t COMPREPLY < <(compgen -c -- "$current") ;;
