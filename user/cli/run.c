@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Reads the options of `nej run`; all else is sandbox/launch.c's. */
+#include "run.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <string.h>
+
+#include "../base/log.h"
+#include "../base/num.h"
+#include "../sandbox/launch.h"
+
+enum option_key {
+	KEY_NET = 256,
+	KEY_AUDIT,
+	KEY_RESOLVER,
+	KEY_THREADS,
+};
+
+static const struct argp_option options[] = {
+	{"policy", 'p', "POLICY", 0, "The policy (default: .nej.yaml here or above)", 0},
+	{"name", 'n', "NAME", 0, "Name of the sandbox (default: run-PID)", 0},
+	{"user", 'u', "USER", 0, "Run as this user (default: who called sudo, else one of its own)",
+		0},
+	{"net", KEY_NET, "none|host", 0,
+		"A network namespace of its own with nothing in it (default), or the host's", 0},
+	{"audit", KEY_AUDIT, "FILE", 0, "The audit log (default: /var/log/nej/NAME.jsonl)", 0},
+	{"resolver", KEY_RESOLVER, "IP[:PORT]", 0, "Resolve there; may be given several times", 0},
+	{"threads", KEY_THREADS, "N", 0, "Threads of the proxy (default: 1)", 0},
+	{0},
+};
+
+static void take_resolver(struct sandbox_options *o, const char *text, struct argp_state *state)
+{
+	if (o->n_resolvers == HANDOFF_MAX_SERVERS)
+		argp_error(state, "at most %d resolvers", HANDOFF_MAX_SERVERS);
+	else if (endpoint_parse(text, 53, &o->resolvers[o->n_resolvers]) < 0)
+		argp_error(state, "--resolver: `%s` is no IP[:PORT]", text);
+	else
+		o->n_resolvers++;
+}
+
+static void take_threads(struct sandbox_options *o, const char *text, struct argp_state *state)
+{
+	uint64_t n = 0;
+
+	if (num_parse_u64(text, strlen(text), HANDOFF_MAX_THREADS, &n) < 0 || !n)
+		argp_error(state, "--threads: a number from 1 to %d", HANDOFF_MAX_THREADS);
+	o->n_threads = (unsigned int)n;
+}
+
+static void take_net(struct sandbox_options *o, const char *text, struct argp_state *state)
+{
+	if (strcmp(text, "host") != 0 && strcmp(text, "none") != 0)
+		argp_error(state, "--net: none or host");
+	o->is_host_net = strcmp(text, "host") == 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct sandbox_options *o = state->input;
+
+	switch (key) {
+	case 'p':
+		o->policy_path = arg;
+		break;
+	case 'n':
+		o->name = arg;
+		break;
+	case 'u':
+		o->user = arg;
+		break;
+	case KEY_NET:
+		take_net(o, arg, state);
+		break;
+	case KEY_AUDIT:
+		o->audit_path = arg;
+		break;
+	case KEY_RESOLVER:
+		take_resolver(o, arg, state);
+		break;
+	case KEY_THREADS:
+		take_threads(o, arg, state);
+		break;
+	case ARGP_KEY_ARG:
+		/* the command and all behind it, options too, are its own */
+		o->argv = &state->argv[state->next - 1];
+		state->next = state->argc;
+		break;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "a command is missing");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+int cli_run(int argc, char **argv)
+{
+	static const struct argp argp = {.options = options,
+		.parser = parse,
+		.args_doc = "CMD [ARG...]",
+		.doc = "Runs CMD in a sandbox that reaches only what the policy names."};
+	struct sandbox_options o = {.n_threads = 1};
+
+	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o) != 0)
+		return SANDBOX_EXIT_USAGE;
+	return launch(&o);
+}

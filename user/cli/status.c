@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Reads the state files and the pinned counters of all sandboxes; plain and JSON of one truth. */
+#include "status.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/clock.h"
+#include "../base/log.h"
+#include "../audit/event.h"
+#include "../kernel/object.h"
+#include "../sandbox/options.h"
+#include "../sandbox/state.h"
+
+enum option_key {
+	KEY_JSON = 256,
+};
+
+static const struct argp_option options[] = {
+	{"json", KEY_JSON, NULL, 0, "Print one JSON array", 0},
+	{0},
+};
+
+struct status {
+	const char *name; /* NULL: all */
+	bool is_json;
+	json_t *all;
+	int err;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct status *s = state->input;
+
+	switch (key) {
+	case KEY_JSON:
+		s->is_json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (s->name)
+			argp_error(state, "one sandbox, or none for all");
+		s->name = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* --- one sandbox as JSON, which plain text is printed from as well */
+
+static json_t *counters_of(const char *name)
+{
+	uint64_t counts[NEJ_COUNTER_COUNT];
+	json_t *refused = json_object(), *all;
+
+	if (object_counters_pinned(name, counts) < 0) {
+		json_decref(refused);
+		return json_null();
+	}
+	for (int i = NEJ_REASON_NONE + 1; i < NEJ_REASON_COUNT; i++)
+		if (counts[i])
+			json_object_set_new(refused, reason_word((enum nej_reason)i),
+				json_integer((json_int_t)counts[i]));
+	all = json_pack("{s:I, s:I, s:I, s:I, s:I}", "redirected",
+		(json_int_t)counts[NEJ_COUNTER_REDIRECTED], "passed",
+		(json_int_t)counts[NEJ_COUNTER_PASSED], "probes",
+		(json_int_t)counts[NEJ_COUNTER_PROBES], "dropped_packets",
+		(json_int_t)counts[NEJ_COUNTER_DROPPED_PACKETS], "events_lost",
+		(json_int_t)counts[NEJ_COUNTER_EVENTS_LOST]);
+	json_object_set_new(all, "refused", refused);
+	return all;
+}
+
+static json_t *describe(const char *name, const struct state *s)
+{
+	char started[CLOCK_TEXT_BYTES] = "";
+	json_t *j;
+
+	if (s->started_us)
+		clock_print(s->started_us, started);
+	j = json_pack("{s:s, s:b, s:i, s:s, s:s, s:I, s:s, s:s, s:s, s:i, s:s, s:s, s:i}", "name",
+		name, "live", (int)s->is_live, "pid", (int)s->pid, "started", started, "user",
+		s->user, "uid", (json_int_t)s->uid, "net", s->is_host_net ? "host" : "none",
+		"policy", s->policy, "policy_sha256", s->policy_sha256, "generation",
+		(int)s->generation, "audit", s->audit, "cgroup", s->cgroup, "proxy_port",
+		(int)s->proxy_port);
+	if (j)
+		json_object_set_new(j, "counters", counters_of(name));
+	return j;
+}
+
+static void add(void *arg, const char *name)
+{
+	struct status *status = arg;
+	static struct state s;
+	int r;
+
+	if (status->name && strcmp(status->name, name) != 0)
+		return;
+	r = state_read(name, &s);
+	if (r < 0) {
+		status->err = r;
+		return;
+	}
+	/* a folder with nothing but a lock is left by a start that failed */
+	if (s.is_live || s.pid || object_is_pinned(name))
+		json_array_append_new(status->all, describe(name, &s));
+}
+
+/* --- plain */
+
+static const char *text(const json_t *j, const char *key)
+{
+	const char *value = json_string_value(json_object_get(j, key));
+
+	return value && *value ? value : "-";
+}
+
+static void print_counters(const json_t *counters)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(json_object_get(counters, "refused"), key, value)
+		printf("  refused %s: %lld\n", key, (long long)json_integer_value(value));
+	json_object_foreach((json_t *)counters, key, value)
+		if (json_is_integer(value))
+			printf("  %s: %lld\n", key, (long long)json_integer_value(value));
+}
+
+static void print_plain(const json_t *j, bool is_long)
+{
+	bool is_live = json_is_true(json_object_get(j, "live"));
+
+	printf("%-20s %-9s %8lld  %-12s %s\n", text(j, "name"), is_live ? "running" : "left over",
+		(long long)json_integer_value(json_object_get(j, "pid")), text(j, "user"),
+		text(j, "policy"));
+	if (!is_live)
+		printf("  its supervisor died; what is left denies everything until `nej run -n %s` "
+		       "takes it over\n",
+			text(j, "name"));
+	if (!is_long)
+		return;
+	printf("  started: %s\n  policy: %s (sha256 %s, generation %lld)\n  audit: %s\n  cgroup: %s\n",
+		text(j, "started"), text(j, "policy"), text(j, "policy_sha256"),
+		(long long)json_integer_value(json_object_get(j, "generation")), text(j, "audit"),
+		text(j, "cgroup"));
+	print_counters(json_object_get(j, "counters"));
+}
+
+static void print_all(const struct status *s)
+{
+	size_t i;
+	json_t *j;
+
+	if (s->is_json) {
+		json_dumpf(s->all, stdout, JSON_INDENT(1));
+		putchar('\n');
+		return;
+	}
+	if (!json_array_size(s->all))
+		printf("no sandbox\n");
+	else
+		printf("%-20s %-9s %8s  %-12s %s\n", "NAME", "STATE", "PID", "USER", "POLICY");
+	json_array_foreach(s->all, i, j)
+		print_plain(j, s->name != NULL);
+}
+
+int cli_status(int argc, char **argv)
+{
+	static const struct argp argp = {.options = options,
+		.parser = parse,
+		.args_doc = "[NAME]",
+		.doc = "Lists the sandboxes that run, and what dead supervisors left."};
+	struct status s = {0};
+	int r;
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &s) != 0)
+		return SANDBOX_EXIT_USAGE;
+	s.all = json_array();
+	r = state_each(add, &s);
+	if (r >= 0)
+		r = s.err;
+	if (r < 0) {
+		log_error("cannot read " STATE_ROOT ": %s%s", strerror(-r),
+			r == -EACCES ? " (run it with sudo)" : "");
+		json_decref(s.all);
+		return SANDBOX_EXIT_USAGE;
+	}
+	if (s.name && !json_array_size(s.all)) {
+		log_error("there is no sandbox named %s", s.name);
+		r = 1;
+	} else {
+		print_all(&s);
+	}
+	json_decref(s.all);
+	return r;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Makes, empties and removes the cgroup of a sandbox; see cgroup.h. Attaching is kernel/object.c's. */
+#include "cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../base/cleanup.h"
+#include "../base/file.h"
+#include "../kernel/probe.h"
+
+#define KILL_ROUND_MS 5
+#define KILL_LIMIT_MS 5000
+#define MAX_DEPTH 32
+
+int cgroup_open(const char *name, struct cgroup *ret, bool *ret_is_leftover)
+{
+	char root[PATH_MAX - 128];
+	struct stat st;
+	int r = probe_cgroup2(root, sizeof(root));
+
+	if (r < 0)
+		return r;
+	snprintf(ret->path, sizeof(ret->path), "%s/nej", root);
+	if (mkdir(ret->path, 0755) < 0 && errno != EEXIST)
+		return -errno;
+	snprintf(ret->path, sizeof(ret->path), "%s/nej/%s", root, name);
+	*ret_is_leftover = mkdir(ret->path, 0755) < 0;
+	if (*ret_is_leftover && errno != EEXIST)
+		return -errno;
+	ret->fd = open(ret->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (ret->fd < 0)
+		return -errno;
+	if (fstat(ret->fd, &st) < 0)
+		return -errno;
+	ret->id = st.st_ino; /* kernfs: the inode number is the cgroup's id (5.5) */
+	return 0;
+}
+
+static bool is_populated(const struct cgroup *cg)
+{
+	char text[256];
+	_cleanup_close_ int fd = openat(cg->fd, "cgroup.events", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (n < 0)
+		return false;
+	text[n] = 0;
+	return strstr(text, "populated 1") != NULL;
+}
+
+/* Before cgroup.kill (5.14): one by one, until nobody is left who could fork. */
+static void kill_each(int dir_fd)
+{
+	int fd = openat(dir_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+	_cleanup_fclose_ FILE *procs = fd < 0 ? NULL : fdopen(fd, "r");
+	char line[32];
+
+	while (procs && fgets(line, sizeof(line), procs)) {
+		long pid = strtol(line, NULL, 10);
+
+		if (pid > 1)
+			kill((pid_t)pid, SIGKILL);
+	}
+}
+
+static void for_each_below(int dir_fd, int depth, void (*visit)(int fd))
+{
+	int copy = depth < MAX_DEPTH ? openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		_cleanup_close_ int fd = -1;
+
+		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+			continue;
+		fd = openat(dir_fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0)
+			for_each_below(fd, depth + 1, visit);
+	}
+	if (dir)
+		closedir(dir);
+	visit(dir_fd);
+}
+
+static void remove_children(int dir_fd)
+{
+	int copy = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+			unlinkat(dir_fd, entry->d_name, AT_REMOVEDIR);
+	if (dir)
+		closedir(dir);
+}
+
+int cgroup_kill(const struct cgroup *cg)
+{
+	struct timespec pause = {.tv_nsec = KILL_ROUND_MS * 1000000};
+
+	for (int ms = 0; is_populated(cg); ms += KILL_ROUND_MS) {
+		_cleanup_close_ int fd = openat(cg->fd, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+
+		if (ms > KILL_LIMIT_MS)
+			return -ETIMEDOUT;
+		if (fd < 0 || write(fd, "1", 1) < 0)
+			for_each_below(cg->fd, 0, kill_each);
+		if (is_populated(cg))
+			nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+int cgroup_remove(struct cgroup *cg)
+{
+	if (cg->fd < 0)
+		return 0;
+	if (rmdir(cg->path) == 0 || errno == ENOENT)
+		return 0;
+	for_each_below(cg->fd, 0, remove_children);
+	return rmdir(cg->path) < 0 ? -errno : 0;
+}
+
+void cgroup_close(struct cgroup *cg)
+{
+	if (cg->fd >= 0)
+		close(cg->fd);
+	cg->fd = -1;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Takes the sandboxed command's privileges: user, groups, capabilities. Read filter.h next. */
+#ifndef NEJ_SANDBOX_CONFINE_H
+#define NEJ_SANDBOX_CONFINE_H
+
+#include "identity.h"
+
+/* Becomes the user, with its primary group alone, without any capability, for good. 0 or negative
+ * errno; a process that failed half-way must end. */
+int confine_become(const struct identity *id);
+
+#endif

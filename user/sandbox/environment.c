@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Builds the command's environment; see environment.h. What is set and what is dropped are tables. */
+#include "environment.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/cleanup.h"
+
+/* ALL_PROXY is http:// too: a socks scheme makes clients without SOCKS support give up. */
+static const char *const proxy_names[] = {"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy",
+	"ALL_PROXY", "all_proxy"};
+
+/* Loopback in the spellings clients parse. Not `[::1]`: some take it for a pattern and give up. */
+static const char *const no_proxy_names[] = {"NO_PROXY", "no_proxy"};
+#define NO_PROXY_VALUE "localhost,127.0.0.1,127.0.0.0/8,::1"
+
+/* Names that begin so are dropped: who called sudo is no business of the sandbox, and the buses'
+ * sockets are masked. */
+static const char *const dropped[] = {"SUDO_", "DBUS_SESSION_BUS_ADDRESS=",
+	"DBUS_SYSTEM_BUS_ADDRESS=", "DBUS_STARTER_", "XDG_RUNTIME_DIR=", "NOTIFY_SOCKET=",
+	"LISTEN_FDS=", "LISTEN_PID=", "LISTEN_FDNAMES=", "INVOCATION_ID=", "JOURNAL_STREAM="};
+
+void environment_each(const struct environment_facts *facts,
+	void (*on_variable)(void *arg, const char *name, const char *value), void *arg)
+{
+	char proxy[64];
+
+	snprintf(proxy, sizeof(proxy), "http://127.0.0.1:%u", facts->proxy_port);
+	for (size_t i = 0; i < ARRAY_SIZE(proxy_names); i++)
+		on_variable(arg, proxy_names[i], proxy);
+	for (size_t i = 0; i < ARRAY_SIZE(no_proxy_names); i++)
+		on_variable(arg, no_proxy_names[i], NO_PROXY_VALUE);
+	on_variable(arg, "USER", facts->user);
+	on_variable(arg, "LOGNAME", facts->user);
+	on_variable(arg, "HOME", facts->home);
+	if (facts->shell)
+		on_variable(arg, "SHELL", facts->shell);
+	on_variable(arg, "NEJ_SANDBOX", facts->sandbox);
+}
+
+struct building {
+	char **env;
+	size_t n;
+	size_t max;
+	bool is_failed;
+};
+
+static void put(struct building *b, char *variable)
+{
+	if (!variable || b->n == b->max) {
+		free(variable);
+		b->is_failed = true;
+		return;
+	}
+	b->env[b->n++] = variable;
+}
+
+static bool has_name(const char *variable, const char *name, size_t len)
+{
+	return strncmp(variable, name, len) == 0 && variable[len] == '=';
+}
+
+static void set(void *arg, const char *name, const char *value)
+{
+	struct building *b = arg;
+	size_t len = strlen(name);
+	char *variable = NULL;
+
+	if (asprintf(&variable, "%s=%s", name, value) < 0)
+		variable = NULL;
+	for (size_t i = 0; variable && i < b->n; i++)
+		if (has_name(b->env[i], name, len)) {
+			free(b->env[i]);
+			b->env[i] = variable;
+			return;
+		}
+	put(b, variable);
+}
+
+static bool is_dropped(const char *variable)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(dropped); i++)
+		if (strncmp(variable, dropped[i], strlen(dropped[i])) == 0)
+			return true;
+	return false;
+}
+
+char **environment_make(char *const *old, const struct environment_facts *facts)
+{
+	struct building b = {.max = 32};
+
+	for (char *const *v = old; *v; v++)
+		b.max++;
+	b.env = calloc(b.max + 1, sizeof(*b.env));
+	if (!b.env)
+		return NULL;
+	for (char *const *v = old; *v; v++)
+		if (!is_dropped(*v))
+			put(&b, strdup(*v));
+	environment_each(facts, set, &b);
+	if (b.is_failed) {
+		environment_free(b.env);
+		return NULL;
+	}
+	return b.env;
+}
+
+void environment_free(char **env)
+{
+	for (char **v = env; v && *v; v++)
+		free(*v);
+	free(env);
+}

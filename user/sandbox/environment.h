@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The environment of the sandboxed command: proxy variables in, what leads nowhere inside out. */
+#ifndef NEJ_SANDBOX_ENVIRONMENT_H
+#define NEJ_SANDBOX_ENVIRONMENT_H
+
+#include <stdint.h>
+
+struct environment_facts {
+	const char *sandbox; /* name */
+	const char *user;
+	const char *home;
+	const char *shell; /* NULL: left as it is */
+	uint16_t proxy_port;
+};
+
+/* A new environment from an old one. NULL without memory; freed by environment_free. */
+char **environment_make(char *const *old, const struct environment_facts *facts);
+void environment_free(char **env);
+
+/* Calls on_variable for each variable that a sandbox sets. */
+void environment_each(const struct environment_facts *facts,
+	void (*on_variable)(void *arg, const char *name, const char *value), void *arg);
+
+#endif

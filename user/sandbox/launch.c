@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Theory of operation: nothing is open between the stages, and what takes long runs side by side.
+ *   1. prepare.c decides. What an earlier supervisor of the name left is ended.
+ *   2. init is cloned into the new cgroup (while we have one thread) and makes its namespaces and
+ *      masks, while a thread loads the BPF programs, and the worker starts with its listeners.
+ *   3. Links are attached and pinned: settings of zero deny everything. The policy goes into the
+ *      maps, the settings become active.
+ *   4. The worker has locked itself in, the start is on record: only now init gets the word to go.
+ * A failure anywhere before takes all of it down and nothing has run.
+ */
+#include "launch.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../base/cleanup.h"
+#include "../base/clock.h"
+#include "../base/log.h"
+#include "../dns/resolve.h"
+#include "../kernel/apply.h"
+#include "../kernel/link.h"
+#include "environment.h"
+#include "prepare.h"
+#include "record.h"
+#include "state.h"
+#include "supervise.h"
+
+#define KEY_PATH "/var/lib/nej/audit.key"
+#define ROTATE_BYTES (256ull << 20)
+#define ROTATE_KEEP 8
+#define WORKER_READY_MS 20000
+
+static int failed(int err, const char *what)
+{
+	log_error("%s: %s", what, strerror(-err));
+	return SANDBOX_EXIT_FAILED;
+}
+
+/* --- what an earlier supervisor left */
+
+static int open_cgroup(struct sandbox *sb)
+{
+	bool is_old;
+	int r = cgroup_open(sb->name, &sb->cgroup, &is_old);
+
+	if (r == -ENOENT) {
+		log_error("cgroup2 is not mounted: mount -t cgroup2 none /sys/fs/cgroup/unified");
+		return SANDBOX_EXIT_MISSING;
+	}
+	if (r < 0) {
+		failed(r, "cannot make a cgroup");
+		return SANDBOX_EXIT_MISSING;
+	}
+	sb->is_leftover = is_old || object_is_pinned(sb->name);
+	r = is_old ? cgroup_kill(&sb->cgroup) : 0;
+	if (r < 0)
+		return failed(r, "processes of an earlier sandbox of this name do not end");
+	return 0;
+}
+
+static void lookup_rule(void *arg, uint32_t generation, uint32_t rule, const char **ret_text,
+	unsigned int *ret_line, const char **ret_note)
+{
+	struct sandbox *sb = arg;
+	struct policy_rule_info info;
+
+	*ret_text = NULL;
+	if (generation != sb->generation || !policy_rule(sb->policy, rule, &info))
+		return;
+	*ret_text = info.text;
+	*ret_line = info.line;
+	*ret_note = info.note;
+}
+
+/* Rings of a dead supervisor hold what it could not write any more. */
+static int open_rings(struct sandbox *sb)
+{
+	char path[PATH_MAX], file[32];
+	uint64_t n_records = 0;
+	bool is_leftover = sb->is_leftover;
+
+	for (unsigned int i = 0; i < HANDOFF_MAX_THREADS; i++)
+		sb->companion_plan.ring_fds[i] = -1;
+	for (unsigned int i = 0; i < sb->options->n_threads; i++) {
+		bool is_old = false;
+		int r;
+
+		snprintf(file, sizeof(file), "ring.%u", i);
+		state_path(sb->name, file, path, sizeof(path));
+		r = audit_ring_create(path, &sb->rings[i], &is_old);
+		if (r < 0)
+			return failed(r, path);
+		is_leftover |= is_old;
+		while (is_old && audit_ring_has_more(sb->rings[i]))
+			n_records += (uint64_t)audit_sink_drain(sb->sink, sb->rings[i]);
+		sb->companion_plan.ring_fds[i] = audit_ring_fd(sb->rings[i]);
+	}
+	sb->has_rings = true;
+	if (is_leftover) {
+		log_notice("an earlier supervisor of %s died: what it left is taken over and ended",
+			sb->name);
+		record_adopted(sb, n_records);
+	}
+	return 0;
+}
+
+static int open_audit(struct sandbox *sb)
+{
+	struct audit_sink_options options = {
+		.path = sb->audit_path,
+		.sandbox = sb->name,
+		.key_path = KEY_PATH,
+		.rotate_bytes = ROTATE_BYTES,
+		.rotate_keep = ROTATE_KEEP,
+	};
+	int r = audit_sink_open(&options, &sb->sink);
+
+	if (r == -EBUSY) {
+		log_error("the audit log %s is written by another sandbox", sb->audit_path);
+		return SANDBOX_EXIT_FAILED;
+	}
+	if (r < 0)
+		return failed(r, sb->audit_path);
+	audit_sink_set_policy(
+		sb->sink, sb->generation, policy_sha256(sb->policy), lookup_rule, sb);
+	return open_rings(sb);
+}
+
+/* --- the parts */
+
+struct loading {
+	struct sandbox *sb;
+	pthread_t thread;
+	bool is_started;
+	int result;
+	struct object_error error;
+};
+
+static void *load(void *arg)
+{
+	struct loading *l = arg;
+
+	l->result = object_load(l->sb->name, &l->sb->object, &l->error);
+	/* The host's abstract sockets are in reach where its network namespace is; paths are masked. */
+	if (l->result >= 0 && l->sb->options->is_host_net &&
+		object_load_unix(l->sb->object) == 0)
+		l->sb->settings.flags |= NEJ_F_UNIX_PRIVATE;
+	return NULL;
+}
+
+static int explain(int err, const struct object_error *error)
+{
+	log_error("%s: %s", error->what[0] ? error->what : strerror(-err), error->mend);
+	return SANDBOX_EXIT_MISSING;
+}
+
+static int attach(struct sandbox *sb, struct loading *l)
+{
+	int r;
+
+	pthread_join(l->thread, NULL);
+	l->is_started = false;
+	if (l->result < 0)
+		return explain(l->result, &l->error);
+	r = object_attach(sb->object, sb->cgroup.fd, &l->error);
+	if (r < 0)
+		return explain(r, &l->error);
+	sb->settings.generation = sb->generation;
+	sb->settings.flags |= NEJ_F_ACTIVE;
+	if (!sb->options->is_host_net)
+		sb->settings.flags |= NEJ_F_OWN_NETNS;
+	if (!(sb->listeners.has & 1u << HANDOFF_PROXY6))
+		sb->settings.flags |= NEJ_F_V4_ONLY;
+	if (policy_denies_inbound(sb->policy))
+		sb->settings.flags |= NEJ_F_INBOUND_DENY;
+	sb->settings.cgroup_id = sb->cgroup.id;
+	sb->settings.proxy_port_be = htons(sb->listeners.proxy_port);
+	sb->settings.eager_port_be = htons(sb->listeners.eager_port);
+	sb->settings.stub_port_be = htons(sb->listeners.stub_port);
+	sb->settings.deny_errno = EACCES;
+	r = apply_policy(sb->object, sb->policy, &sb->settings);
+	if (r == -ENOSPC) {
+		log_error("the policy has more ports or ranges than the kernel maps hold");
+		return SANDBOX_EXIT_USAGE;
+	}
+	if (r >= 0)
+		r = object_settings(sb->object, &sb->settings);
+	return r < 0 ? failed(r, "cannot write the policy into the kernel maps") : 0;
+}
+
+/* In the host's namespace before there is an init: its environment names the ports. */
+static int open_listeners_here(struct sandbox *sb)
+{
+	int r = sb->options->is_host_net ? netns_listen_here(&sb->listeners) : 0;
+
+	return r < 0 ? failed(r, "no free port outside net.ipv4.ip_local_port_range") : 0;
+}
+
+static int open_listeners(struct sandbox *sb)
+{
+	char path[64], what[120];
+	_cleanup_close_ int ns = -1;
+	int r = spawn_expect(&sb->init, INIT_NAMESPACES, NULL, what);
+
+	if (r < 0) {
+		failed(r, what);
+		return SANDBOX_EXIT_MISSING;
+	}
+	if (sb->options->is_host_net)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", sb->init.pid);
+	ns = open(path, O_RDONLY | O_CLOEXEC);
+	r = ns < 0 ? -errno : netns_listen_in(ns, &sb->listeners);
+	return r < 0 ? failed(r, "cannot listen inside the sandbox") : 0;
+}
+
+/* A /64 nobody else has: fd, then 56 random bits (RFC 4193). */
+static void draw_synth6(uint8_t out[static 8])
+{
+	out[0] = 0xfd;
+	if (getrandom(out + 1, 7, 0) != 7)
+		_exit(SANDBOX_EXIT_FAILED);
+}
+
+static void fill_resolvers(const struct sandbox *sb, struct handoff *h)
+{
+	size_t n = sb->options->n_resolvers;
+
+	if (n)
+		memcpy(h->servers, sb->options->resolvers, n * sizeof(*h->servers));
+	else
+		n = policy_resolvers(sb->policy, h->servers, HANDOFF_MAX_SERVERS);
+	if (!n)
+		n = resolve_host_servers(h->servers, HANDOFF_MAX_SERVERS);
+	h->n_servers = (uint32_t)n;
+}
+
+static int fill_host_addrs(struct handoff *h)
+{
+	_cleanup_free_ struct addr *addrs = NULL;
+	size_t n = 0;
+	int r = link_addrs(&addrs, &n);
+
+	if (r < 0)
+		return r;
+	if (n > HANDOFF_MAX_HOST_ADDRS)
+		return -E2BIG; /* one that is left out could be dialled */
+	if (n)
+		memcpy(h->host_addrs, addrs, n * sizeof(*addrs));
+	h->n_host_addrs = (uint32_t)n;
+	return 0;
+}
+
+static int seal(int fd, int seals)
+{
+	return fcntl(fd, F_ADD_SEALS, seals | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0 ? -errno
+											    : 0;
+}
+
+static int make_settings(struct sandbox *sb)
+{
+	struct handoff h = {
+		.n_threads = sb->options->n_threads,
+		.uid = sb->id.worker_uid,
+		.generation = sb->generation,
+		.has_listener = sb->listeners.has,
+		.proxy_port = sb->listeners.proxy_port,
+		.eager_port = sb->listeners.eager_port,
+		.stub_port = sb->listeners.stub_port,
+	};
+	int fd = memfd_create("nej-settings", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int r = fill_host_addrs(&h);
+
+	sb->companion_plan.settings_fd = fd;
+	fill_resolvers(sb, &h);
+	draw_synth6(h.synth6);
+	memcpy(sb->settings.synth6, h.synth6, sizeof(h.synth6));
+	if (r < 0)
+		return r;
+	if (fd < 0 || write(fd, &h, sizeof(h)) != sizeof(h))
+		return -errno;
+	return seal(fd, F_SEAL_WRITE);
+}
+
+/* The worker gets it sealed: only the mapping made here can write. */
+static int make_state(struct sandbox *sb)
+{
+	int fd = memfd_create("nej-state", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	void *p;
+
+	sb->companion_plan.state_fd = fd;
+	if (fd < 0 || ftruncate(fd, sizeof(*sb->state)) < 0)
+		return -errno;
+	p = mmap(NULL, sizeof(*sb->state), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	sb->state = p;
+	atomic_store(&sb->state->generation, sb->generation);
+	return seal(fd, F_SEAL_FUTURE_WRITE);
+}
+
+static int start_worker(struct sandbox *sb)
+{
+	int r = make_settings(sb);
+
+	if (r >= 0)
+		r = make_state(sb);
+	sb->companion_plan.name = sb->name;
+	sb->companion_plan.policy_fd = policy_fd(sb->policy);
+	sb->companion_plan.listeners = &sb->listeners;
+	sb->companion_plan.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (r >= 0 && sb->companion_plan.wake_fd < 0)
+		r = -errno;
+	if (r >= 0)
+		r = companion_start(&sb->companion_plan, &sb->worker);
+	return r < 0 ? failed(r, "cannot start the worker") : 0;
+}
+
+static int finish_worker(struct sandbox *sb)
+{
+	_cleanup_close_ int flows = object_flows_fd(sb->object);
+	int r = flows < 0 ? flows : companion_give_flows(&sb->worker, flows);
+
+	if (r >= 0)
+		r = companion_wait_ready(&sb->worker, WORKER_READY_MS);
+	return r < 0 ? failed(r, "the worker does not start") : 0;
+}
+
+/* --- the command */
+
+/* The policy's open sockets as a list; the array is the caller's to free. */
+static const char **list_open_sockets(const struct policy *p)
+{
+	size_t n = 0;
+	const char **list;
+
+	while (policy_unix_path(p, n))
+		n++;
+	list = calloc(n + 1, sizeof(*list));
+	for (size_t i = 0; list && i < n; i++)
+		list[i] = policy_unix_path(p, i);
+	return list;
+}
+
+static int start_init(struct sandbox *sb)
+{
+	_cleanup_free_ const char **unix_open = list_open_sockets(sb->policy);
+	const char *files[] = {sb->policy_path, sb->audit_path, NULL};
+	struct mask_plan mask = {
+		.id = &sb->id,
+		.files = sb->policy_path[0] ? files : files + 1,
+		.unix_open = unix_open,
+		.cwd = sb->cwd[0] ? sb->cwd : NULL,
+	};
+	struct environment_facts facts = {
+		.sandbox = sb->name,
+		.user = sb->id.name,
+		.home = sb->id.home,
+		.shell = sb->id.is_own ? sb->id.shell : NULL,
+		.proxy_port = sb->options->is_host_net ? sb->listeners.proxy_port : NETNS_PROXY_PORT,
+	};
+	struct init_plan plan = {
+		.id = &sb->id,
+		.mask = &mask,
+		.argv = sb->options->argv,
+		.env = environment_make(environ, &facts),
+		.cgroup_fd = sb->cgroup.fd,
+		.tty_fd = sb->terminal.fd,
+		.wants_netns = !sb->options->is_host_net,
+		.wants_terminal = terminal_wants_command(&sb->terminal),
+		.signals = sb->signals,
+	};
+	int r = plan.env && unix_open ? spawn_init(&plan, &sb->init) : -ENOMEM;
+
+	environment_free(plan.env);
+	if (r < 0) {
+		failed(r, "cannot make a sandbox's first process (pid, mount and ipc namespaces)");
+		return SANDBOX_EXIT_MISSING;
+	}
+	sb->terminal.is_given = plan.wants_terminal;
+	return 0;
+}
+
+static int write_state(const struct sandbox *sb)
+{
+	struct state s = {
+		.pid = getpid(),
+		.pid_start = state_pid_start(getpid()),
+		.started_us = clock_real_us(),
+		.uid = sb->id.uid,
+		.generation = sb->generation,
+		.proxy_port = sb->listeners.proxy_port,
+		.is_host_net = sb->options->is_host_net,
+	};
+	int r;
+
+	snprintf(s.name, sizeof(s.name), "%s", sb->name);
+	snprintf(s.user, sizeof(s.user), "%s", sb->id.name);
+	snprintf(s.home, sizeof(s.home), "%s", sb->id.home);
+	snprintf(s.policy_sha256, sizeof(s.policy_sha256), "%s", policy_sha256(sb->policy));
+	snprintf(s.policy, sizeof(s.policy), "%s", sb->policy_path);
+	snprintf(s.audit, sizeof(s.audit), "%s", sb->audit_path);
+	snprintf(s.cgroup, sizeof(s.cgroup), "%s", sb->cgroup.path);
+	r = state_write(&s);
+	return r < 0 ? failed(r, "cannot write " STATE_ROOT) : 0;
+}
+
+/* The start is on record before anything runs. */
+static int put_start_on_record(struct sandbox *sb)
+{
+	record_started(sb);
+	audit_sink_flush(sb->sink);
+	if (!audit_sink_is_failed(sb->sink) || !policy_fails_closed(sb->policy))
+		return 0;
+	log_error("the audit log %s cannot be written", sb->audit_path);
+	return SANDBOX_EXIT_FAILED;
+}
+
+static int go(struct sandbox *sb)
+{
+	char what[120] = "";
+	int r = spawn_expect(&sb->init, INIT_MASKED, NULL, what);
+
+	if (r < 0) {
+		log_error("cannot mask the file system (%s): %s", what, strerror(-r));
+		return SANDBOX_EXIT_FAILED;
+	}
+	r = put_start_on_record(sb);
+	if (!r)
+		r = write_state(sb);
+	if (r)
+		return r;
+	terminal_lend_streams(&sb->terminal, sb->id.uid);
+	r = init_send(sb->init.socket, INIT_GO, 0, NULL, -1);
+	if (r >= 0)
+		r = spawn_expect(&sb->init, INIT_READY, &sb->refused_fd, what);
+	if (r < 0) {
+		log_error("cannot confine the command (%s): %s", what, strerror(-r));
+		return SANDBOX_EXIT_FAILED;
+	}
+	terminal_let_go_of_streams();
+	return 0;
+}
+
+/* --- all of it */
+
+static int start(struct sandbox *sb)
+{
+	struct loading loading = {.sb = sb};
+	int r = open_cgroup(sb);
+
+	if (!r)
+		r = open_listeners_here(sb);
+	if (!r)
+		r = start_init(sb);
+	if (!r) {
+		r = -pthread_create(&loading.thread, NULL, load, &loading);
+		loading.is_started = r == 0;
+		r = r < 0 ? failed(r, "a thread") : 0;
+	}
+	if (!r)
+		r = open_audit(sb);
+	if (!r)
+		r = open_listeners(sb);
+	if (!r)
+		r = start_worker(sb);
+	if (!r)
+		r = attach(sb, &loading);
+	if (loading.is_started)
+		pthread_join(loading.thread, NULL);
+	if (!r)
+		r = finish_worker(sb);
+	return r ? r : go(sb);
+}
+
+static void take_apart(struct sandbox *sb)
+{
+	spawn_done(&sb->init);
+	companion_stop(&sb->worker, 0);
+	terminal_take_back(&sb->terminal);
+	terminal_return_streams(&sb->terminal);
+	for (size_t i = 0; i < HANDOFF_MAX_THREADS; i++)
+		if (sb->rings[i])
+			audit_ring_close(sb->rings[i]);
+	if (sb->sink)
+		audit_sink_close(sb->sink);
+	object_free(sb->object);
+	if (sb->cgroup.fd >= 0 && cgroup_kill(&sb->cgroup) == 0)
+		cgroup_remove(&sb->cgroup);
+	cgroup_close(&sb->cgroup);
+	netns_listeners_close(&sb->listeners);
+	policy_free(sb->policy);
+	if (sb->lock_fd >= 0)
+		state_remove(sb->name, !sb->has_rings);
+	identity_done(&sb->id);
+}
+
+/* Ends as the command did, so that a shell sees an interrupted loop as interrupted. */
+static int pass_status_on(int status)
+{
+	struct rlimit no_core = {0, 0};
+	sigset_t set;
+
+	if (!WIFSIGNALED(status))
+		return WEXITSTATUS(status);
+	setrlimit(RLIMIT_CORE, &no_core);
+	signal(WTERMSIG(status), SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, WTERMSIG(status));
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(WTERMSIG(status));
+	return 128 + WTERMSIG(status);
+}
+
+int launch(const struct sandbox_options *options)
+{
+	static struct sandbox sb = {
+		.lock_fd = -1,
+		.id.slot_fd = -1,
+		.cgroup.fd = -1,
+		.worker = {0, -1, -1},
+		.init = {0, -1, -1},
+		.terminal.fd = -1,
+		.refused_fd = -1,
+	};
+	int r;
+
+	sb.options = options;
+	memset(sb.listeners.fds, -1, sizeof(sb.listeners.fds));
+	supervise_block_signals(&sb);
+	r = prepare(&sb);
+	if (!r) {
+		terminal_open(&sb.terminal);
+		r = start(&sb);
+	}
+	if (!r && supervise(&sb) < 0)
+		r = SANDBOX_EXIT_FAILED;
+	if (!r) {
+		record_finished(&sb);
+		audit_sink_flush(sb.sink);
+	}
+	take_apart(&sb);
+	return r ? r : pass_status_on(sb.wait_status);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What `nej run` was asked for, as plain data. Read launch.h next. */
+#ifndef NEJ_SANDBOX_OPTIONS_H
+#define NEJ_SANDBOX_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "../base/addr.h"
+#include "handoff.h"
+
+#define SANDBOX_EXIT_FAILED 125 /* nej itself failed before the command started */
+#define SANDBOX_EXIT_CANNOT_EXEC 126
+#define SANDBOX_EXIT_NOT_FOUND 127
+#define SANDBOX_EXIT_USAGE 2
+#define SANDBOX_EXIT_MISSING 3 /* this kernel or machine cannot */
+
+struct sandbox_options {
+	const char *policy_path; /* NULL: .nej.yaml upwards, else everything is denied */
+	const char *name;	 /* NULL: `run-PID` */
+	const char *user;	 /* name or uid; NULL: who called sudo, else one of its own */
+	const char *audit_path;	 /* NULL: /var/log/nej/NAME.jsonl */
+	bool is_host_net;
+	unsigned int n_threads; /* of the worker */
+	struct endpoint resolvers[HANDOFF_MAX_SERVERS];
+	size_t n_resolvers;
+	char **argv; /* the command, NULL-terminated */
+};
+
+#endif

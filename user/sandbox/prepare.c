@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Decides whether and as what a sandbox may start; see prepare.h. Nothing is left behind. */
+#include "prepare.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../base/err.h"
+#include "../base/file.h"
+#include "../base/log.h"
+#include "../kernel/pins.h"
+#include "state.h"
+#include "trust.h"
+
+#define POLICY_NAME ".nej.yaml"
+#define NO_POLICY "version: 1\n"
+#define AUDIT_DIR "/var/log/nej"
+
+static int prepare_name(struct sandbox *sb)
+{
+	const char *name = sb->options->name;
+
+	if (name)
+		snprintf(sb->name, sizeof(sb->name), "%s", name);
+	else
+		snprintf(sb->name, sizeof(sb->name), "run-%d", getpid());
+	if (name && (strlen(name) >= sizeof(sb->name) || !pins_is_name(name))) {
+		log_error("`%s` cannot name a sandbox: use letters, digits, `-` and `_`, at most 63",
+			name);
+		return SANDBOX_EXIT_USAGE;
+	}
+	sb->lock_fd = state_lock(sb->name);
+	if (sb->lock_fd == -EWOULDBLOCK) {
+		log_error("a sandbox named %s is running; choose another name with -n", sb->name);
+		return SANDBOX_EXIT_FAILED;
+	}
+	if (sb->lock_fd < 0) {
+		log_error("cannot use " STATE_ROOT "/%s: %s", sb->name, strerror(-sb->lock_fd));
+		return SANDBOX_EXIT_FAILED;
+	}
+	return 0;
+}
+
+static int prepare_identity(struct sandbox *sb)
+{
+	char why[256];
+	int r = identity_find(sb->options->user, sb->name, &sb->id, why, sizeof(why));
+
+	if (r >= 0)
+		return 0;
+	log_error("%s", why);
+	return r == -EINVAL || r == -EPERM ? SANDBOX_EXIT_USAGE : SANDBOX_EXIT_FAILED;
+}
+
+/* --- policy */
+
+int prepare_policy(const char *path, struct policy **ret)
+{
+	struct err_list errs;
+	int r;
+
+	err_init(&errs, path ? path : "(no policy)");
+	if (path)
+		r = policy_load(path, &errs, ret);
+	else
+		r = policy_load_text(NO_POLICY, strlen(NO_POLICY), NULL, &errs, ret);
+	if (r == -EINVAL) {
+		err_print(&errs, stderr);
+		return SANDBOX_EXIT_USAGE;
+	}
+	if (r < 0) {
+		log_error("cannot read the policy %s: %s", errs.file, strerror(-r));
+		return SANDBOX_EXIT_USAGE;
+	}
+	return 0;
+}
+
+/* .nej.yaml of this folder or of one above. */
+static bool find_policy(const struct sandbox *sb, char out[static PATH_MAX])
+{
+	char dir[PATH_MAX];
+
+	snprintf(dir, sizeof(dir), "%s", sb->cwd);
+	while (*dir) {
+		char *slash = strrchr(dir, '/');
+
+		if (snprintf(out, PATH_MAX, "%s/" POLICY_NAME, slash == dir && !dir[1] ? "" : dir) <
+				PATH_MAX &&
+			access(out, F_OK) == 0)
+			return true;
+		if (!slash || !dir[1])
+			break;
+		slash[slash == dir ? 1 : 0] = 0;
+	}
+	return false;
+}
+
+static int check_trust(const struct sandbox *sb)
+{
+	char culprit[PATH_MAX] = "";
+	const char *path = sb->policy_path;
+	int r = file_is_writable_by(path, sb->id.uid, sb->id.gid, culprit);
+
+	if (r == 0)
+		return 0;
+	if (r > 0)
+		r = trust_has(path, policy_sha256(sb->policy));
+	if (r > 0)
+		return 0;
+	if (r < 0) {
+		log_error("cannot tell whether %s may be used: %s", path, strerror(-r));
+		return SANDBOX_EXIT_FAILED;
+	}
+	if (trust_print_changes(path))
+		log_error("the policy %s has changed since it was trusted", path);
+	log_error("the policy could be written by the sandbox's own user %s (through %s): read it, "
+		  "then `nej trust %s`",
+		sb->id.name, culprit, path);
+	return SANDBOX_EXIT_USAGE;
+}
+
+static int prepare_rules(struct sandbox *sb)
+{
+	char found[PATH_MAX];
+	const char *path = sb->options->policy_path;
+	int r;
+
+	if (!path && find_policy(sb, found))
+		path = found;
+	if (!path)
+		log_notice("no policy (-p FILE, or " POLICY_NAME
+			   " here or above): everything is denied");
+	if (path && !realpath(path, sb->policy_path)) {
+		log_error("cannot read the policy %s: %s", path, strerror(errno));
+		return SANDBOX_EXIT_USAGE;
+	}
+	sb->generation = 1;
+	r = prepare_policy(path, &sb->policy);
+	return r || !path ? r : check_trust(sb);
+}
+
+/* --- audit */
+
+/* A log that the sandbox could write, or replace, would be no evidence. */
+static int check_audit(struct sandbox *sb)
+{
+	char culprit[PATH_MAX] = "", dir[PATH_MAX];
+	char *slash;
+	int r = access(sb->audit_path, F_OK) == 0
+		? file_is_writable_by(sb->audit_path, sb->id.uid, sb->id.gid, culprit)
+		: 0;
+
+	snprintf(dir, sizeof(dir), "%s", sb->audit_path);
+	slash = strrchr(dir, '/');
+	slash[slash == dir ? 1 : 0] = 0;
+	if (r == 0)
+		r = file_is_writable_by(dir, sb->id.uid, sb->id.gid, culprit);
+	if (r == 0)
+		return 0;
+	if (r < 0)
+		log_error("cannot use the audit log %s: %s", sb->audit_path, strerror(-r));
+	else
+		log_error("the audit log %s could be written by the sandbox's own user %s (through "
+			  "%s): choose another path with --audit",
+			sb->audit_path, sb->id.name, culprit);
+	return SANDBOX_EXIT_USAGE;
+}
+
+static int prepare_audit(struct sandbox *sb)
+{
+	const char *path = sb->options->audit_path;
+	int n;
+
+	if (!path) {
+		int r = file_mkdirs(AUDIT_DIR, 0750);
+
+		if (r < 0) {
+			log_error("cannot make " AUDIT_DIR ": %s", strerror(-r));
+			return SANDBOX_EXIT_FAILED;
+		}
+		n = snprintf(sb->audit_path, PATH_MAX, AUDIT_DIR "/%s.jsonl", sb->name);
+	} else if (path[0] == '/') {
+		n = snprintf(sb->audit_path, PATH_MAX, "%s", path);
+	} else {
+		n = snprintf(sb->audit_path, PATH_MAX, "%s/%s", sb->cwd, path);
+	}
+	if (n >= PATH_MAX) {
+		log_error("the path of the audit log is too long");
+		return SANDBOX_EXIT_USAGE;
+	}
+	return check_audit(sb);
+}
+
+/* --- streams */
+
+/* A socket made outside the cgroup passes every hook: its cgroup is that of its maker. */
+static int check_streams(void)
+{
+	for (int fd = 0; fd < 3; fd++) {
+		struct stat st;
+		struct sockaddr_storage sa;
+		socklen_t len = sizeof(sa);
+
+		if (fstat(fd, &st) < 0 || !S_ISSOCK(st.st_mode))
+			continue;
+		if (getsockname(fd, (struct sockaddr *)&sa, &len) == 0 &&
+			(sa.ss_family == AF_UNIX || sa.ss_family == AF_NETLINK))
+			continue;
+		log_error("descriptor %d is a network socket made outside the sandbox: nothing could "
+			  "keep the command from using it; redirect it through a pipe (`| cat`)",
+			fd);
+		return SANDBOX_EXIT_USAGE;
+	}
+	return 0;
+}
+
+int prepare(struct sandbox *sb)
+{
+	int r;
+
+	if (geteuid() != 0) {
+		log_error("nej run makes namespaces and loads BPF programs: run it with sudo");
+		return SANDBOX_EXIT_FAILED;
+	}
+	if (!getcwd(sb->cwd, sizeof(sb->cwd)))
+		sb->cwd[0] = 0;
+	r = check_streams();
+	if (!r)
+		r = prepare_name(sb);
+	if (!r)
+		r = prepare_identity(sb);
+	if (!r)
+		r = prepare_rules(sb);
+	if (!r)
+		r = prepare_audit(sb);
+	return r;
+}

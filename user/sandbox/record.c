@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Writes the supervisor's records; see record.h. Those of attempts come from events.c and ring.c. */
+#include "record.h"
+
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+
+#include "../base/buf.h"
+#include "../base/clock.h"
+
+static struct audit_event event_of(const struct sandbox *sb, enum audit_kind kind)
+{
+	return (struct audit_event){
+		.kind = (uint8_t)kind,
+		.layer = AUDIT_LAYER_SUPERVISOR,
+		.rule = AUDIT_NO_RULE,
+		.generation = sb->generation,
+		.cgroup_id = sb->cgroup.id,
+		.uid = sb->id.uid,
+		.count = 1,
+		.time_us = clock_real_us(),
+	};
+}
+
+static struct audit_text text_of(const char *s)
+{
+	return (struct audit_text){s, (uint32_t)strlen(s)};
+}
+
+static void add_key(struct buf *b, const char *key)
+{
+	if (b->len && b->data[b->len - 1] != '{')
+		buf_add_char(b, ',');
+	buf_printf(b, "\"%s\":", key);
+}
+
+static void add_text(struct buf *b, const char *key, const char *value)
+{
+	add_key(b, key);
+	buf_add_json(b, value, strlen(value), 4096);
+}
+
+static void add_number(struct buf *b, const char *key, uint64_t value)
+{
+	add_key(b, key);
+	buf_add_u64(b, value);
+}
+
+static void add_bool(struct buf *b, const char *key, bool value)
+{
+	add_key(b, key);
+	buf_add_str(b, value ? "true" : "false");
+}
+
+static void add_with(const struct sandbox *sb, const struct audit_event *event, struct buf *extra)
+{
+	audit_sink_add_extra(sb->sink, event, extra->is_failed ? NULL : extra->data);
+	buf_done(extra);
+}
+
+void record_started(const struct sandbox *sb)
+{
+	struct audit_event event = event_of(sb, AUDIT_SANDBOX_STARTED);
+	struct utsname machine;
+	struct buf b;
+
+	uname(&machine);
+	buf_init(&b);
+	add_text(&b, "version", NEJ_VERSION);
+	add_text(&b, "kernel", machine.release);
+	add_text(&b, "cgroup", sb->cgroup.path);
+	add_text(&b, "user", sb->id.name);
+	add_text(&b, "net", sb->options->is_host_net ? "host" : "none");
+	add_bool(&b, "ipv6", sb->listeners.has & 1u << HANDOFF_PROXY6);
+	add_bool(&b, "connect_unix", sb->settings.flags & NEJ_F_UNIX_PRIVATE);
+	add_bool(&b, "families_recorded", sb->refused_fd >= 0);
+	add_text(&b, "command", sb->options->argv[0]);
+	add_with(sb, &event, &b);
+
+	event = event_of(sb, AUDIT_POLICY_LOADED);
+	buf_init(&b);
+	add_text(&b, "path", sb->policy_path);
+	add_text(&b, "sha256", policy_sha256(sb->policy));
+	add_number(&b, "generation", sb->generation);
+	add_with(sb, &event, &b);
+}
+
+void record_adopted(const struct sandbox *sb, uint64_t n_records)
+{
+	struct audit_event event = event_of(sb, AUDIT_ADOPTED);
+	struct buf b;
+
+	event.detail = text_of("an earlier supervisor of this name died; what it left was ended");
+	buf_init(&b);
+	add_number(&b, "records", n_records);
+	add_with(sb, &event, &b);
+}
+
+void record_worker(const struct sandbox *sb, const char *detail)
+{
+	struct audit_event event = event_of(sb, AUDIT_WORKER_RESTARTED);
+
+	event.detail = text_of(detail);
+	audit_sink_add(sb->sink, &event);
+}
+
+void record_lost(const struct sandbox *sb, uint64_t count, const char *detail)
+{
+	struct audit_event event = event_of(sb, AUDIT_EVENTS_LOST);
+
+	event.count = count;
+	event.detail = text_of(detail);
+	audit_sink_add(sb->sink, &event);
+}
+
+/* Reasons that nobody met are left out. */
+static void add_counts(struct buf *b, const struct sandbox *sb, const uint64_t *counts)
+{
+	add_key(b, counts ? "kernel" : "records");
+	buf_add_char(b, '{');
+	for (int i = NEJ_REASON_NONE + 1; i < NEJ_REASON_COUNT; i++) {
+		uint64_t n = counts ? counts[i] : audit_sink_count(sb->sink, (enum nej_reason)i);
+
+		if (n)
+			add_number(b, reason_word((enum nej_reason)i), n);
+	}
+	buf_add_char(b, '}');
+}
+
+void record_finished(const struct sandbox *sb)
+{
+	struct audit_event event = event_of(sb, AUDIT_SANDBOX_FINISHED);
+	uint64_t counts[NEJ_COUNTER_COUNT] = {0};
+	int status = sb->wait_status;
+	struct buf b;
+
+	buf_init(&b);
+	if (WIFSIGNALED(status))
+		add_number(&b, "signal", (uint64_t)WTERMSIG(status));
+	else
+		add_number(&b, "status", (uint64_t)WEXITSTATUS(status));
+	if (object_counters(sb->object, counts) == 0) {
+		add_counts(&b, sb, counts);
+		add_counts(&b, sb, NULL);
+		add_number(&b, "redirected", counts[NEJ_COUNTER_REDIRECTED]);
+		add_number(&b, "passed", counts[NEJ_COUNTER_PASSED]);
+		add_number(&b, "probes", counts[NEJ_COUNTER_PROBES]);
+		add_number(&b, "dropped_packets", counts[NEJ_COUNTER_DROPPED_PACKETS]);
+		add_number(&b, "events_lost", counts[NEJ_COUNTER_EVENTS_LOST]);
+	}
+	add_with(sb, &event, &b);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The supervisor's own audit records: what became of the sandbox, not of its traffic. */
+#ifndef NEJ_SANDBOX_RECORD_H
+#define NEJ_SANDBOX_RECORD_H
+
+#include "sandbox.h"
+
+/* Adds to the sink; the caller flushes. */
+void record_started(const struct sandbox *sb);
+void record_adopted(const struct sandbox *sb, uint64_t n_records);
+void record_worker(const struct sandbox *sb, const char *detail);
+void record_lost(const struct sandbox *sb, uint64_t count, const char *detail);
+/* With the kernel's counters by reason and what of them stands in the log: they must agree. */
+void record_finished(const struct sandbox *sb);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * All that one running sandbox is made of, in the supervisor. launch.c fills it stage by stage and
+ * takes it apart; supervise.c runs it. Plain data with one owner.
+ */
+#ifndef NEJ_SANDBOX_SANDBOX_H
+#define NEJ_SANDBOX_SANDBOX_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "../audit/ring.h"
+#include "../audit/sink.h"
+#include "../kernel/object.h"
+#include "../policy/policy.h"
+#include "cgroup.h"
+#include "companion.h"
+#include "identity.h"
+#include "options.h"
+#include "spawn.h"
+#include "terminal.h"
+
+struct sandbox {
+	const struct sandbox_options *options;
+	char name[64];
+	char policy_path[PATH_MAX]; /* resolved; empty: everything is denied */
+	char audit_path[PATH_MAX];
+	char cwd[PATH_MAX]; /* empty: not to be had */
+	int lock_fd;
+	struct identity id;
+	struct policy *policy;
+	uint32_t generation;
+	struct cgroup cgroup;
+	bool is_leftover; /* an earlier supervisor of this name died */
+	struct object *object;
+	struct nej_settings settings;
+	struct audit_sink *sink;
+	struct audit_ring *rings[HANDOFF_MAX_THREADS];
+	bool has_rings; /* all are open, and what was left in them is in the log */
+	struct netns_listeners listeners;
+	struct companion_plan companion_plan;
+	struct handoff_state *state; /* shared with the worker, which only reads */
+	struct companion worker;
+	struct spawn init;
+	struct terminal terminal;
+	int refused_fd; /* of the command's filter; -1 */
+	sigset_t signals; /* mask at start, the command's */
+	int wait_status; /* of the command, when it has ended */
+};
+
+#endif

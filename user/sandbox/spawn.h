@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Starts the sandbox's init in its cgroup and namespaces; the supervisor's end. See init.h. */
+#ifndef NEJ_SANDBOX_SPAWN_H
+#define NEJ_SANDBOX_SPAWN_H
+
+#include <sys/types.h>
+
+#include "init.h"
+
+struct spawn {
+	pid_t pid; /* of init, in our pid namespace */
+	int pidfd;
+	int socket; /* to it */
+};
+
+/* Clones init into new pid, mount and ipc namespaces and into the cgroup. Called while this process
+ * has one thread. plan->cgroup_fd is the cgroup. 0 or negative errno. */
+int spawn_init(struct init_plan *plan, struct spawn *ret);
+
+/* Waits for init's next word, which must be this one. 0, -EPROTO, or what INIT_FAILED says, with
+ * its text in ret_what (120 bytes). *ret_fd as of init_recv. */
+int spawn_expect(struct spawn *s, enum init_word word, int *ret_fd, char ret_what[static 120]);
+
+/* Kills init, and thereby all of its namespace, if it still runs; closes. */
+void spawn_done(struct spawn *s);
+
+#endif

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Theory of operation: one loop, woken by descriptors alone, so that an idle sandbox costs nothing.
+ *   init's socket   the command stopped (we stop too) or ended (we end)
+ *   worker          pidfd: it died, so start another, at most RESTARTS a minute; then stay closed,
+ *                   the listeners shut, so that connects are refused
+ *   control socket  a new worker says it serves; then addresses to learn, checked again
+ *   rings, kernel   events for the log, written once a round; a log that cannot be written refuses
+ *                   all traffic (state->refuse for the worker, NEJ_F_AUDIT_FAILED for the hooks)
+ *                   until it can
+ * If we die, the worker ends by its control socket and the listeners go: connects are refused by the
+ * links, which stay pinned.
+ */
+#include "supervise.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../base/clock.h"
+#include "../base/cleanup.h"
+#include "../base/log.h"
+#include "../base/loop.h"
+#include "../kernel/apply.h"
+#include "../kernel/events.h"
+#include "record.h"
+#include "refused.h"
+
+#define DRAIN_MS 50
+#define RETRY_MS 1000 /* a log that could not be written */
+#define RESTARTS 5
+#define RESTART_WINDOW_MS 60000
+#define STOP_MS 3000 /* the worker's last words */
+#define RING_URGENT (1ull << 32)
+
+static const int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM,
+	SIGWINCH, SIGTSTP, SIGCONT};
+
+struct supervisor {
+	struct sandbox *sb;
+	struct loop *loop;
+	struct loop_io signals, init, init_end, worker_end, control, wake;
+	struct loop_timer drain_timer, flush_timer;
+	struct loop_hook hook;
+	struct events *events;
+	struct refused *refused;
+	bool is_dirty; /* the sink holds something to write */
+	bool is_audit_failed;
+	bool is_worker_ready;
+	uint64_t restarts_ms[RESTARTS]; /* when, the oldest first */
+};
+
+void supervise_block_signals(struct sandbox *sb)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_SIZE(passed_on); i++)
+		sigaddset(&set, passed_on[i]);
+	/* written to the terminal from the background; a reader that is gone */
+	sigaddset(&set, SIGTTOU);
+	sigaddset(&set, SIGTTIN);
+	sigaddset(&set, SIGPIPE);
+	sigprocmask(SIG_BLOCK, &set, &sb->signals);
+}
+
+/* --- the log */
+
+static void set_audit_failed(struct supervisor *sv, bool is_failed)
+{
+	struct sandbox *sb = sv->sb;
+
+	sv->is_audit_failed = is_failed;
+	if (is_failed)
+		log_error("the audit log %s cannot be written%s", sb->audit_path,
+			policy_fails_closed(sb->policy) ? ": all traffic is refused until it can"
+							: "");
+	else
+		log_notice("the audit log %s can be written again", sb->audit_path);
+	if (!policy_fails_closed(sb->policy))
+		return;
+	atomic_store(&sb->state->refuse,
+		is_failed ? NEJ_REASON_AUDIT_UNAVAILABLE : NEJ_REASON_NONE);
+	sb->settings.flags &= ~NEJ_F_AUDIT_FAILED;
+	if (is_failed)
+		sb->settings.flags |= NEJ_F_AUDIT_FAILED;
+	object_settings(sb->object, &sb->settings);
+}
+
+static void flush(struct supervisor *sv)
+{
+	int in_ms = audit_sink_flush(sv->sb->sink);
+	bool is_failed = audit_sink_is_failed(sv->sb->sink);
+
+	sv->is_dirty = false;
+	if (is_failed != sv->is_audit_failed)
+		set_audit_failed(sv, is_failed);
+	if (is_failed)
+		in_ms = RETRY_MS;
+	if (in_ms >= 0)
+		loop_timer_set(sv->loop, &sv->flush_timer, (uint64_t)in_ms);
+}
+
+static void on_round(struct loop_hook *hook)
+{
+	struct supervisor *sv = CONTAINER_OF(hook, struct supervisor, hook);
+
+	if (sv->is_dirty)
+		flush(sv);
+}
+
+static void on_flush_timer(struct loop_timer *timer)
+{
+	flush(CONTAINER_OF(timer, struct supervisor, flush_timer));
+}
+
+static void add_event(void *arg, const struct audit_event *event)
+{
+	struct supervisor *sv = arg;
+
+	audit_sink_add(sv->sb->sink, event);
+	sv->is_dirty = true;
+}
+
+/* True when a ring holds still more: a worker that fills it may not keep us here. */
+static bool drain(struct supervisor *sv)
+{
+	uint64_t n_lost = events_lost(sv->events);
+	bool has_more = false;
+
+	for (size_t i = 0; i < HANDOFF_MAX_THREADS && sv->sb->rings[i]; i++) {
+		audit_sink_drain(sv->sb->sink, sv->sb->rings[i]);
+		has_more |= audit_ring_has_more(sv->sb->rings[i]);
+	}
+	if (n_lost)
+		record_lost(sv->sb, n_lost, "refusals in the kernel");
+	sv->is_dirty = true;
+	if (has_more)
+		loop_timer_set(sv->loop, &sv->drain_timer, 0);
+	return has_more;
+}
+
+static void on_drain_timer(struct loop_timer *timer)
+{
+	drain(CONTAINER_OF(timer, struct supervisor, drain_timer));
+}
+
+static void on_wake(struct loop_io *io, uint32_t events)
+{
+	struct supervisor *sv = CONTAINER_OF(io, struct supervisor, wake);
+	uint64_t value = 0;
+
+	(void)events;
+	if (read(io->fd, &value, sizeof(value)) != sizeof(value))
+		return;
+	if (value >= RING_URGENT)
+		drain(sv);
+	else if (!sv->drain_timer.heap_slot)
+		loop_timer_set(sv->loop, &sv->drain_timer, DRAIN_MS);
+}
+
+/* --- the worker */
+
+static void on_worker_end(struct loop_io *io, uint32_t events);
+static void on_control(struct loop_io *io, uint32_t events);
+
+static int watch_worker(struct supervisor *sv)
+{
+	const struct companion *w = &sv->sb->worker;
+	int r = loop_add(sv->loop, &sv->worker_end, w->pidfd, EPOLLIN);
+
+	return r < 0 ? r : loop_add(sv->loop, &sv->control, w->control, EPOLLIN);
+}
+
+static void unwatch_worker(struct supervisor *sv)
+{
+	loop_del(sv->loop, &sv->worker_end, true);
+	loop_del(sv->loop, &sv->control, true);
+}
+
+/* May another one be started? */
+static bool take_restart(struct supervisor *sv)
+{
+	uint64_t now = loop_now_ms(sv->loop);
+
+	if (sv->restarts_ms[0] && now - sv->restarts_ms[0] < RESTART_WINDOW_MS)
+		return false;
+	memmove(sv->restarts_ms, sv->restarts_ms + 1, sizeof(sv->restarts_ms[0]) * (RESTARTS - 1));
+	sv->restarts_ms[RESTARTS - 1] = now;
+	return true;
+}
+
+static int start_worker(struct supervisor *sv)
+{
+	struct sandbox *sb = sv->sb;
+	int flows, r = companion_start(&sb->companion_plan, &sb->worker);
+
+	if (r < 0)
+		return r;
+	sv->is_worker_ready = false;
+	flows = object_flows_fd(sb->object);
+	r = flows < 0 ? flows : companion_give_flows(&sb->worker, flows);
+	cleanup_close(&flows);
+	return r < 0 ? r : watch_worker(sv);
+}
+
+static void give_up_worker(struct supervisor *sv, const char *why)
+{
+	log_error("the worker does not stay alive (%s): the sandbox is cut off", why);
+	netns_listeners_close(&sv->sb->listeners);
+}
+
+static void restart_worker(struct supervisor *sv)
+{
+	int r;
+
+	unwatch_worker(sv);
+	companion_stop(&sv->sb->worker, 0);
+	drain(sv);
+	if (!take_restart(sv)) {
+		record_worker(sv->sb, "too many restarts: not started again");
+		sv->is_dirty = true;
+		give_up_worker(sv, "five restarts within a minute");
+		return;
+	}
+	log_warning("the worker ended; starting another");
+	record_worker(sv->sb, "it had ended");
+	sv->is_dirty = true;
+	r = start_worker(sv);
+	if (r < 0) {
+		unwatch_worker(sv);
+		companion_stop(&sv->sb->worker, 0);
+		give_up_worker(sv, strerror(-r));
+	}
+}
+
+static void on_worker_end(struct loop_io *io, uint32_t events)
+{
+	(void)events;
+	restart_worker(CONTAINER_OF(io, struct supervisor, worker_end));
+}
+
+static void on_control(struct loop_io *io, uint32_t events)
+{
+	struct supervisor *sv = CONTAINER_OF(io, struct supervisor, control);
+	struct sandbox *sb = sv->sb;
+	int r;
+
+	(void)events;
+	if (!sv->is_worker_ready) {
+		r = companion_wait_ready(&sb->worker, 0);
+		sv->is_worker_ready = r == 0;
+	} else {
+		r = apply_learn(sb->object, sb->policy, io->fd);
+	}
+	if (r == -EPIPE) {
+		loop_del(sv->loop, io, true); /* its end follows */
+	} else if (r == -EBADMSG) {
+		log_error("the worker said what no worker says: it is ended");
+		restart_worker(sv);
+	}
+}
+
+/* --- the command */
+
+static void tell_init(struct supervisor *sv, enum init_word word, int value)
+{
+	init_send(sv->sb->init.socket, word, value, NULL, -1);
+}
+
+static void continue_command(struct supervisor *sv, bool is_foreground)
+{
+	sv->sb->terminal.is_given = is_foreground;
+	tell_init(sv, INIT_CONTINUE, is_foreground);
+}
+
+/* One that only wants the terminal gets it if it is ours to give; else the whole job stops. */
+static void on_command_stopped(struct supervisor *sv, int signal)
+{
+	struct terminal *t = &sv->sb->terminal;
+
+	if ((signal == SIGTTIN || signal == SIGTTOU) && terminal_is_ours(t)) {
+		continue_command(sv, true);
+		return;
+	}
+	if (sv->is_dirty)
+		flush(sv);
+	continue_command(sv, terminal_stop_job(t));
+}
+
+static void on_init(struct loop_io *io, uint32_t events)
+{
+	struct supervisor *sv = CONTAINER_OF(io, struct supervisor, init);
+	struct init_message message;
+	int r = init_recv(io->fd, &message, NULL);
+
+	(void)events;
+	if (r <= 0) {
+		loop_del(sv->loop, io, true); /* its end follows */
+	} else if (message.word == INIT_ENDED) {
+		sv->sb->wait_status = message.value;
+		loop_stop(sv->loop, 0);
+	} else if (message.word == INIT_STOPPED) {
+		on_command_stopped(sv, message.value);
+	}
+}
+
+/* Killed from outside, or out of memory: it could say nothing. */
+static void on_init_end(struct loop_io *io, uint32_t events)
+{
+	struct supervisor *sv = CONTAINER_OF(io, struct supervisor, init_end);
+
+	(void)events;
+	if (sv->init.fd >= 0)
+		on_init(&sv->init, EPOLLIN);
+	if (sv->init.fd < 0) {
+		sv->sb->wait_status = SIGKILL; /* the wait status of a process killed so */
+		loop_stop(sv->loop, 0);
+	}
+}
+
+static bool is_for_job(int signal)
+{
+	return signal == SIGTSTP || signal == SIGWINCH;
+}
+
+static void on_signal(struct loop_io *io, uint32_t events)
+{
+	struct supervisor *sv = CONTAINER_OF(io, struct supervisor, signals);
+	struct signalfd_siginfo info;
+	int signal;
+
+	(void)events;
+	if (read(io->fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	signal = (int)info.ssi_signo;
+	if (signal == SIGCONT)
+		continue_command(sv,
+			sv->sb->terminal.is_given ||
+				(terminal_is_ours(&sv->sb->terminal) &&
+					terminal_wants_command(&sv->sb->terminal)));
+	else if (info.ssi_code == SI_KERNEL || is_for_job(signal))
+		tell_init(sv, INIT_GROUP_SIGNAL, signal); /* from the terminal: for its job */
+	else
+		tell_init(sv, INIT_SIGNAL, signal);
+}
+
+/* --- all of it */
+
+static int watch_signals(struct supervisor *sv)
+{
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_SIZE(passed_on); i++)
+		sigaddset(&set, passed_on[i]);
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? -errno : loop_add(sv->loop, &sv->signals, fd, EPOLLIN);
+}
+
+static int build(struct supervisor *sv)
+{
+	struct sandbox *sb = sv->sb;
+	int r = loop_new(&sv->loop);
+
+	if (r < 0)
+		return r;
+	loop_hook_add(sv->loop, &sv->hook);
+	r = watch_signals(sv);
+	if (r >= 0)
+		r = loop_add(sv->loop, &sv->init, sb->init.socket, EPOLLIN);
+	if (r >= 0)
+		r = loop_add(sv->loop, &sv->init_end, sb->init.pidfd, EPOLLIN);
+	if (r >= 0)
+		r = loop_add(sv->loop, &sv->wake, sb->companion_plan.wake_fd, EPOLLIN);
+	if (r >= 0)
+		r = watch_worker(sv);
+	if (r >= 0)
+		r = events_new(sv->loop, sb->object, add_event, sv, &sv->events);
+	if (r >= 0 && sb->refused_fd >= 0)
+		r = refused_new(sv->loop, TAKE_FD(sb->refused_fd), add_event, sv, &sv->refused);
+	return r;
+}
+
+/* The command is gone; what it did is not all written yet. */
+static void finish(struct supervisor *sv)
+{
+	struct sandbox *sb = sv->sb;
+
+	terminal_take_back(&sb->terminal);
+	spawn_done(&sb->init);
+	if (cgroup_kill(&sb->cgroup) < 0)
+		log_warning("processes of the sandbox do not end");
+	if (sv->worker_end.fd >= 0)
+		unwatch_worker(sv);
+	companion_stop(&sb->worker, STOP_MS);
+	if (sv->events) {
+		events_drain(sv->events);
+		/* nobody fills them any more */
+		while (drain(sv))
+			;
+	}
+	flush(sv);
+}
+
+static void done(struct supervisor *sv)
+{
+	int signal_fd = sv->signals.fd;
+
+	refused_free(sv->refused);
+	events_free(sv->events);
+	cleanup_close(&signal_fd);
+	loop_free(sv->loop);
+}
+
+int supervise(struct sandbox *sb)
+{
+	struct supervisor sv = {
+		.sb = sb,
+		.signals = {on_signal, -1},
+		.init = {on_init, -1},
+		.init_end = {on_init_end, -1},
+		.worker_end = {on_worker_end, -1},
+		.control = {on_control, -1},
+		.wake = {on_wake, -1},
+		.drain_timer.on_timeout = on_drain_timer,
+		.flush_timer.on_timeout = on_flush_timer,
+		.hook.on_round = on_round,
+		.is_worker_ready = true,
+	};
+	int r = build(&sv);
+
+	if (r >= 0) {
+		malloc_trim(0); /* loading took much that staying does not */
+		r = loop_run(sv.loop);
+	}
+	finish(&sv);
+	done(&sv);
+	return r;
+}
