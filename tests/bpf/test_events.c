@@ -120,7 +120,7 @@ static void make_raw(struct world_result *ret, void *arg)
 {
 	(void)arg;
 	ret->value = socket(AF_INET, SOCK_RAW, IPPROTO_ICMP) < 0 ? -errno : 0;
-	socket(AF_INET, SOCK_DGRAM, 136);
+	socket(AF_INET6, SOCK_RAW, 50);
 }
 
 static void refused_socket_names_its_protocol(void **state)
@@ -131,7 +131,7 @@ static void refused_socket_names_its_protocol(void **state)
 	assert_int_equal(told.n_records, 2);
 	assert_int_equal(told.last.reason, NEJ_REASON_SOCKET_TYPE);
 	assert_int_equal(told.last.has_addr, 0);
-	assert_string_equal(told.detail, "socket type datagram, protocol 136");
+	assert_string_equal(told.detail, "socket type raw, protocol 50");
 	expect_reconciled();
 }
 
