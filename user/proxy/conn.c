@@ -268,10 +268,7 @@ int setup_wait(struct conn *c)
 	if (s->is_dialling || s->is_raw_ok)
 		loop_timer_del(c->proxy->loop, &c->timer);
 	else if (!c->timer.heap_slot)
-		conn_set_timer(c,
-			s->view_len || s->kind != SETUP_CONNECT ? SNIFF_LIMIT_MS
-								: SNIFF_IDLE_LIMIT_MS,
-			setup_on_timeout);
+		conn_set_timer(c, sniff_limit_ms(s), setup_on_timeout);
 	return 0;
 }
 
@@ -401,6 +398,7 @@ static int begin(struct conn *c, const struct endpoint *peer, bool is_eager)
 	}
 	/* with a deferred listener the first bytes are there */
 	c->client.is_readable = true;
+	s->is_eager = is_eager;
 	if (is_eager || s->is_host_port) {
 		r = sniff_early(c);
 		if (r < 0)

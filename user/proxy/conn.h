@@ -86,6 +86,7 @@ struct proxy {
 	int spare_fd; /* given up for a moment when descriptors run out */
 	struct pool pool;
 	char *buf;              /* PROXY_BUF_BYTES, for one read at a time */
+	char note[160];         /* scratch: a refusal's detail, until it is told */
 	struct buf out;         /* scratch: what is about to be sent */
 	struct http1_head head; /* scratch: the head being looked at */
 };
@@ -110,6 +111,7 @@ struct setup {
 	uint8_t app;   /* enum audit_app; what the client speaks, NONE until known */
 	bool is_fixed; /* host is what the client asked for by name: SNI and Host must agree */
 	bool is_dialling;
+	bool is_eager; /* accepted without bytes: a client that waits for its server says nothing */
 	bool is_raw_ok;    /* anything over TCP may pass: the server may speak first */
 	bool is_host_port; /* the host's own loopback */
 	bool is_socks, is_greeted, is_password_due; /* SOCKS5 */

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -86,6 +87,16 @@ static bool is_own(const struct proxy *p, const struct addr *a)
 	return false;
 }
 
+static void note_address(struct proxy *p, const struct addr *a)
+{
+	char text[ADDR_TEXT_BYTES];
+
+	snprintf(p->note, sizeof(p->note),
+		"it leads to %s, which may not be reached; `private:` of the policy can admit "
+		"private ranges",
+		addr_print(a, text));
+}
+
 /* One bad address refuses the name: an answer that mixes in an inside address is an attack or a
  * mistake, and which of them would be dialled is the resolver's whim. */
 static bool check_addrs(struct dial *d, const struct addr *addrs, size_t n)
@@ -99,7 +110,8 @@ static bool check_addrs(struct dial *d, const struct addr *addrs, size_t n)
 			reason = NEJ_REASON_PRIVATE_ADDRESS;
 		if (reason != NEJ_REASON_NONE) {
 			d->why.reason = reason;
-			d->why.detail = "the name has an address that may not be reached";
+			note_address(p, &addrs[i]);
+			d->why.detail = p->note;
 			return false;
 		}
 	}

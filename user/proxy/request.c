@@ -74,7 +74,8 @@ static int refuse_early(
 	struct http *h = c->http;
 
 	h->is_keep_alive = false;
-	h->host.len = 0;
+	h->host = h->name; /* empty when the proxy itself was asked */
+	h->host_port = h->port;
 	buf_clear(&h->head);
 	buf_clear(&h->url);
 	h->method_len = 0;
@@ -135,9 +136,8 @@ static enum nej_reason find_host_inside(
 		return NEJ_REASON_HOST_MISMATCH;
 	if (host_equal(&said, &h->name))
 		return NEJ_REASON_NONE;
-	if (h->mode == HTTP_NAMED || said.kind == HOST_ADDR)
-		return NEJ_REASON_HOST_MISMATCH;
-	return NEJ_REASON_NONE;
+	/* to a real address, another one in Host is decided and dialled as what it is */
+	return h->mode == HTTP_NAMED ? NEJ_REASON_HOST_MISMATCH : NEJ_REASON_NONE;
 }
 
 /* The URL for the record; its path is what goes up. */

@@ -84,6 +84,17 @@ enum sniff_kind sniff_classify(const char *data, size_t len_bytes)
 										   : SNIFF_RAW;
 }
 
+/* A client of an eager port that waits for its server's greeting would wait for ever: it is told no
+ * within a second. */
+uint64_t sniff_limit_ms(const struct setup *s)
+{
+	if (s->view_len)
+		return SNIFF_LIMIT_MS;
+	if (s->is_eager)
+		return SNIFF_EAGER_LIMIT_MS;
+	return s->kind == SETUP_CONNECT ? SNIFF_IDLE_LIMIT_MS : SNIFF_LIMIT_MS;
+}
+
 /* --- refusals of a connection */
 
 struct ask sniff_ask(const struct conn *c)

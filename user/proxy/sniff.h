@@ -11,6 +11,7 @@
 
 #define SNIFF_LIMIT_MS 15000      /* first bytes begun, to be finished */
 #define SNIFF_IDLE_LIMIT_MS 60000 /* nothing said yet after a CONNECT */
+#define SNIFF_EAGER_LIMIT_MS 700  /* nothing said yet where the server may have to speak first */
 
 enum sniff_kind {
 	SNIFF_MORE, /* too few bytes to tell */
@@ -21,6 +22,9 @@ enum sniff_kind {
 
 /* By the first bytes of a connection. An unfinished text line that could be a request is MORE. */
 enum sniff_kind sniff_classify(const char *data, size_t len_bytes);
+
+/* How long to wait for the client's next bytes. */
+uint64_t sniff_limit_ms(const struct setup *s);
 
 /* setup->step of a connection whose destination, as far as it is known, stands in setup. */
 int sniff_step(struct conn *c);
