@@ -214,11 +214,11 @@ int audit_ring_open(int fd, int wake_fd, struct audit_ring **ret)
 	struct audit_ring *ring;
 	int r = map_ring(fd, wake_fd, &ring);
 
-	if (r < 0)
-		return r;
 	/* Mapped is enough. A worker that is taken over later could cut the file, and the supervisor
 	 * would die of SIGBUS. */
 	close(fd);
+	if (r < 0)
+		return r;
 	ring->fd = -1;
 	ring->head = (atomic_load(&ring->header->head) + 7) & ~7ULL;
 	ring->seen_tail = atomic_load(&ring->header->tail);
