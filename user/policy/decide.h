@@ -34,8 +34,8 @@ struct policy_ask {
 	enum policy_scheme scheme;
 	const struct host *host; /* a name or an address literal */
 	uint16_t port;
-	bool has_url;	       /* method and path are known */
-	const char *method;    /* not NUL-terminated */
+	bool has_url;       /* method and path are known */
+	const char *method; /* not NUL-terminated */
 	size_t method_len;
 	const char *path; /* request target's path as sent (query and fragment may follow) */
 	size_t path_len;
@@ -60,12 +60,12 @@ struct policy_decision {
 
 /* With scheme ANY and no URL: DENY only if no scheme, method or path to this host and port could be
  * allowed (a CONNECT or a connection whose bytes have not come); ALLOW if all could. */
-void policy_decide(const struct policy *p, const struct policy_ask *ask,
-	struct policy_decision *ret);
+void policy_decide(
+	const struct policy *p, const struct policy_ask *ask, struct policy_decision *ret);
 
 /* ask DNS: could any request to this name be allowed? */
-void policy_decide_dns(const struct policy *p, const struct host *name,
-	struct policy_decision *ret);
+void policy_decide_dns(
+	const struct policy *p, const struct host *name, struct policy_decision *ret);
 
 /* May a name that was allowed be reached at this address (special ranges, `private`)? NONE if so,
  * else the reason. Host's own addresses are checked by the dialler. */
@@ -92,9 +92,16 @@ enum policy_dns_mode {
 enum policy_dns_mode policy_dns_mode(const struct policy *p);
 bool policy_is_default_allow(const struct policy *p);
 bool policy_has_rules(const struct policy *p);
-bool policy_audits_allowed(const struct policy *p); /* audit: {allowed: …} */
-bool policy_fails_closed(const struct policy *p);   /* audit: {on_failure: deny} */
+bool policy_audits_allowed(const struct policy *p);      /* audit: {allowed: …} */
+bool policy_fails_closed(const struct policy *p);        /* audit: {on_failure: deny} */
 uint64_t policy_max_connections(const struct policy *p); /* limits; 0: none */
+
+struct policy_limits { /* 0: none */
+	uint64_t connections, bytes_out, bytes_in, requests_per_minute;
+};
+
+/* The sandbox's limits (POLICY_NO_RULE), or those of one rule. */
+void policy_limits(const struct policy *p, uint32_t rule, struct policy_limits *ret);
 const char *policy_sha256(const struct policy *p); /* 64 hex digits, of the file and its lists */
 
 /* `resolver:` of the policy; returns how many, at most max. */

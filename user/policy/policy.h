@@ -44,5 +44,11 @@ size_t policy_ports(const struct policy *p, const struct policy_port **ret);
 size_t policy_kernel_ranges(const struct policy *p, const struct policy_range **ret);
 size_t policy_host_ports(const struct policy *p, const uint16_t **ret);
 bool policy_denies_inbound(const struct policy *p);
+/* Some rule (or `default: allow`) opens every TCP port: policy_ports covers 1 to 65535 then. */
+bool policy_opens_any_port(const struct policy *p);
+/* `unix:` path number i (`@` begins an abstract name), NULL behind the last. None: private. */
+const char *policy_unix_path(const struct policy *p, size_t i);
+/* Rules, and hosts named by rules and lists. */
+void policy_count(const struct policy *p, size_t *ret_rules, size_t *ret_hosts);
 
 #endif

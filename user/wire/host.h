@@ -21,11 +21,13 @@ enum host_kind {
 };
 
 struct host {
-	uint8_t kind; /* enum host_kind */
-	uint8_t len;  /* of name */
+	uint8_t kind;     /* enum host_kind */
+	uint8_t len;      /* of name */
 	bool is_embedded; /* HOST_ADDR that a wildcard-address service's name spells */
-	bool is_local;	  /* HOST_NAME `localhost` or below: loopback */
-	char name[HOST_MAX_BYTES + 1]; /* lower case, no trailing dot, NUL; for an address its text */
+	bool is_local;    /* HOST_NAME `localhost` or below: loopback */
+	/* Lower case, no trailing dot, NUL. Of an address its canonical text (IPv6 without
+	 * brackets), of an embedded one the name as it was asked. */
+	char name[HOST_MAX_BYTES + 1];
 	struct addr addr; /* HOST_ADDR */
 };
 
@@ -38,9 +40,10 @@ int host_parse(const char *s, size_t len_bytes, struct host *ret);
 /* HOST[:PORT]; *ret_port is 0 when there is none. 0 or -EINVAL. */
 int host_parse_port(const char *s, size_t len_bytes, struct host *ret, uint16_t *ret_port);
 
-/* From the wire form of a DNS question (dnsmsg.c gives labels joined by dots) and from an address. */
+/* The host of an address (a connection to a literal). */
 void host_from_addr(const struct addr *a, struct host *ret);
 
+/* The same name, or the same address. An embedded address equals only its own name. */
 bool host_equal(const struct host *a, const struct host *b);
 
 #endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Gathers what names a host, and merges it in the policy's order; see walk.h. */
+#include "walk.h"
+
+static void add_cursor(struct walk *w, const uint32_t *at, size_t n, bool is_whole)
+{
+	if (n && w->n < WALK_MAX)
+		w->cursors[w->n++] = (struct walk_cursor){at, at + n, is_whole};
+}
+
+static void add_node(struct walk *w, uint32_t index, bool is_whole)
+{
+	const struct image_node *node;
+
+	if (index >= w->policy->n_nodes)
+		return;
+	node = &w->policy->nodes[index];
+	add_cursor(w, w->policy->refs + node->first, node->n, is_whole);
+}
+
+/* Which lists the record at this place belongs to; each counts once for a host. */
+static void add_lists(struct walk *w, uint32_t at, bool is_whole)
+{
+	for (size_t i = 0; i < w->policy->n_lists; i++) {
+		const struct image_list *list = &w->policy->lists[i];
+		uint64_t bit = 1ull << (i % 64);
+
+		if (at < list->at || at >= list->end || w->lists_seen[i / 64] & bit)
+			continue;
+		w->lists_seen[i / 64] |= bit;
+		add_cursor(w, &list->target, 1, is_whole);
+	}
+}
+
+static void add_key(struct walk *w, const char *key, size_t len, uint64_t hash, bool is_whole)
+{
+	const struct table *t = &w->policy->table;
+	struct table_probe probe = table_begin(t, hash);
+	uint32_t at, node;
+
+	while (table_next(t, &probe, key, len, &at)) {
+		if (at > t->lists_at) {
+			add_lists(w, at - 1, is_whole);
+		} else if (t->lists_at - at >= sizeof(node)) {
+			memcpy(&node, t->names + at, sizeof(node));
+			add_node(w, node, is_whole);
+		}
+	}
+}
+
+static void begin(const struct policy *p, struct walk *w)
+{
+	w->policy = p;
+	w->n = 0;
+	w->has_secret = false;
+	memset(w->lists_seen, 0, sizeof(w->lists_seen));
+}
+
+/* The targets of secrets stand behind all others. */
+static void find_secret(struct walk *w)
+{
+	for (size_t i = 0; i < w->n; i++) {
+		const struct walk_cursor *c = &w->cursors[i];
+
+		for (const uint32_t *at = c->end; at > c->at; at--) {
+			const struct image_target *t = &w->policy->targets[at[-1]];
+
+			if (!(t->flags & IMAGE_SECRET))
+				break;
+			w->has_secret |=
+				c->is_whole ? t->kind != PATTERN_UNDER : t->kind != PATTERN_NAME;
+		}
+	}
+}
+
+/* From the right, so that the hash of each suffix is a step of the whole name's. */
+static void add_suffixes(struct walk *w, const char *name, size_t len)
+{
+	uint64_t point = w->policy->table.point, hash = 0;
+	size_t end = len;
+
+	for (size_t i = len; i-- > 0;) {
+		if (name[i] != '.')
+			continue;
+		hash = key_add_label(hash, name + i + 1, end - i - 1, point);
+		add_key(w, name + i + 1, len - i - 1, hash, false);
+		end = i;
+	}
+	hash = key_add_label(hash, name, end, point);
+	add_key(w, name, len, hash, true);
+}
+
+void walk_addr(const struct policy *p, const struct addr *a, struct walk *ret)
+{
+	const struct image_header *h = p->header;
+	char key[KEY_PREFIX_BYTES];
+	bool has_single = memchr(h->prefix_bits, 128, h->n_prefix_bits) || p->n_lists;
+
+	begin(p, ret);
+	for (size_t i = 0; i < h->n_prefix_bits + (size_t)has_single; i++) {
+		uint8_t bits = i < h->n_prefix_bits ? h->prefix_bits[i] : 128;
+		struct addr net = *a;
+
+		if (bits == 128 && i < h->n_prefix_bits)
+			continue;
+		for (unsigned int b = bits / 8u; b < sizeof(net.b); b++)
+			net.b[b] &= b == bits / 8u ? (uint8_t) ~(0xffu >> bits % 8) : 0;
+		key_of_prefix(&net, bits, key);
+		add_key(ret, key, sizeof(key), key_hash(key, sizeof(key), h->point), true);
+	}
+}
+
+void walk_host(const struct policy *p, const struct host *host, struct walk *ret)
+{
+	if (host->kind == HOST_ADDR) {
+		walk_addr(p, &host->addr, ret);
+		return;
+	}
+	begin(p, ret);
+	add_node(ret, 0, true);
+	add_suffixes(ret, host->name, host->len);
+	find_secret(ret);
+}
+
+static bool is_fitting(const struct image_target *t, bool is_whole)
+{
+	if (t->flags & IMAGE_SECRET)
+		return false;
+	return is_whole ? t->kind != PATTERN_UNDER : t->kind != PATTERN_NAME;
+}
+
+const struct image_target *walk_next(struct walk *w)
+{
+	for (;;) {
+		struct walk_cursor *first = NULL;
+		const struct image_target *t;
+
+		for (size_t i = 0; i < w->n; i++) {
+			struct walk_cursor *c = &w->cursors[i];
+
+			if (c->at < c->end && (!first || *c->at < *first->at))
+				first = c;
+		}
+		if (!first)
+			return NULL;
+		t = &w->policy->targets[*first->at++];
+		if (is_fitting(t, first->is_whole))
+			return t;
+	}
+}

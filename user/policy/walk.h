@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The targets that name a host, in the order of the policy, found without looking at any other
+ * target: one look into the host table for each suffix of the name (or each length of range).
+ */
+#ifndef NEJ_POLICY_WALK_H
+#define NEJ_POLICY_WALK_H
+
+#include "image.h"
+
+/* Suffixes of a name (127 labels), or lengths of ranges (129); lists; every name. */
+#define WALK_MAX (129 + IMAGE_MAX_LISTS + 1)
+
+struct walk_cursor {
+	const uint32_t *at, *end; /* ascending targets */
+	bool is_whole;            /* the key is the whole host, not a name above it */
+};
+
+struct walk {
+	const struct policy *policy;
+	size_t n;
+	uint64_t lists_seen[IMAGE_MAX_LISTS / 64];
+	bool has_secret; /* a secret may go to this host */
+	struct walk_cursor cursors[WALK_MAX];
+};
+
+void walk_host(const struct policy *p, const struct host *host, struct walk *ret);
+/* The same for an address, decided as `a` itself. */
+void walk_addr(const struct policy *p, const struct addr *a, struct walk *ret);
+
+/* A walk at its beginning is kept and copied for each time over its targets. */
+static inline void walk_copy(struct walk *to, const struct walk *from)
+{
+	to->policy = from->policy;
+	to->n = from->n;
+	memcpy(to->cursors, from->cursors, from->n * sizeof(from->cursors[0]));
+}
+
+/* The next target, or NULL. */
+const struct image_target *walk_next(struct walk *w);
+
+#endif

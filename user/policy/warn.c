@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Warnings about a whole policy; see warn.h. Shadowed targets are shadow.c's. */
+#include "warn.h"
+
+#include <string.h>
+
+#include "image.h"
+#include "psl.h"
+#include "shadow.h"
+
+static const char *kind_text(enum psl_kind kind)
+{
+	return kind == PSL_PUBLIC ? "a public suffix" : "a host for everybody's pages";
+}
+
+static void warn_suffix(struct err_list *errs, const struct pattern *p)
+{
+	enum psl_kind kind;
+
+	if (p->kind == PATTERN_ANY)
+		err_warn(errs, p->line, p->column, "name the hosts it is for",
+			"`%.64s` opens every name there is", p->text);
+	if (p->kind != PATTERN_TREE && p->kind != PATTERN_UNDER)
+		return;
+	kind = psl_kind_of(p->name);
+	if (kind != PSL_NONE)
+		err_warn(errs, p->line, p->column, "name the hosts below it",
+			"`%.64s` is %s: anyone can register under it", p->text, kind_text(kind));
+}
+
+static void warn_clear_text(struct err_list *errs, const struct pattern *p)
+{
+	if (p->scheme == PATTERN_HTTP)
+		err_warn(errs, p->line, p->column, "use https where the host offers it",
+			"`%.64s` goes over the wire in clear", p->text);
+}
+
+static void warn_kernel(struct err_list *errs, const struct pattern *p)
+{
+	if (p->kind == PATTERN_RANGE || p->kind == PATTERN_ANY || p->kind == PATTERN_LIST)
+		return;
+	if (psl_is_on_shared_range(p->name))
+		err_warn(errs, p->line, p->column, "leave `transport: kernel` out",
+			"`%.64s` shares its addresses with other names: all of them are opened",
+			p->text);
+}
+
+static bool needs_inspection(const struct draft_rule *rule, const struct pattern *p)
+{
+	bool is_tls = p->scheme == PATTERN_NO_SCHEME || p->scheme == PATTERN_HTTPS;
+
+	return is_tls && (rule->is_inspect || pattern_is_conditional(p));
+}
+
+static void warn_range(const struct policy *policy, struct err_list *errs, const struct pattern *p)
+{
+	enum nej_range range;
+
+	if (p->kind != PATTERN_RANGE)
+		return;
+	range = addr_classify(&p->prefix.addr, NULL);
+	if (range == NEJ_RANGE_LOOPBACK && p->prefix.bits > 96)
+		err_warn(errs, p->line, p->column, "use host_ports for services of the host",
+			"`%.64s` never matches: loopback is the sandbox's own", p->text);
+	else if (range == NEJ_RANGE_LINK_LOCAL || range == NEJ_RANGE_MULTICAST)
+		err_warn(errs, p->line, p->column, "take it away",
+			"`%.64s` never matches: these addresses are always refused", p->text);
+	else if (range == NEJ_RANGE_PRIVATE &&
+		policy_check_resolved(policy, &p->prefix.addr) != NEJ_REASON_NONE)
+		err_warn(errs, p->line, p->column, "add the range under `private`",
+			"`%.64s` is private and `private` does not cover it", p->text);
+}
+
+static void warn_rule(
+	const struct draft *d, const struct policy *policy, struct err_list *errs, size_t index)
+{
+	const struct draft_rule *rule = DRAFT_AT(d->rules, struct draft_rule, index);
+	const struct pattern *inspected = NULL;
+
+	for (uint32_t i = 0; i < rule->n_patterns; i++) {
+		const struct pattern *p =
+			DRAFT_AT(d->patterns, struct pattern, rule->first_pattern + i);
+
+		if (!inspected && needs_inspection(rule, p))
+			inspected = p;
+		if (rule->is_deny)
+			continue;
+		warn_suffix(errs, p);
+		warn_clear_text(errs, p);
+		warn_range(policy, errs, p);
+		if (rule->transport == POLICY_TRANSPORT_KERNEL)
+			warn_kernel(errs, p);
+	}
+	if (inspected)
+		err_warn(errs, inspected->line, inspected->column,
+			"decide these hosts as a whole, or expect inspect-unavailable",
+			"`%.64s` needs to see inside TLS, which this build cannot: https to it is "
+			"refused",
+			inspected->text);
+	if (rule->transport == POLICY_TRANSPORT_UPSTREAM)
+		err_warn(errs, rule->line, rule->column, "leave `transport: upstream` out",
+			"this build has no upstream proxies: the connection is refused");
+}
+
+static bool has_unheld(const struct policy_limits *l)
+{
+	return l->bytes_out || l->bytes_in || l->requests_per_minute;
+}
+
+static void warn_limits(const struct draft *d, struct err_list *errs)
+{
+	static const char mend[] = "limit `connections` of the whole sandbox";
+	static const char what[] = "this build holds no limit but that";
+
+	if (has_unheld(&d->limits))
+		err_warn(errs, 0, 0, mend, "%s", what);
+	for (size_t i = 0; i < DRAFT_COUNT(d->rules, struct draft_rule); i++) {
+		const struct draft_rule *rule = DRAFT_AT(d->rules, struct draft_rule, i);
+
+		if (rule->has_limits)
+			err_warn(errs, rule->line, rule->column, mend, "%s", what);
+	}
+}
+
+static void warn_lists(const struct draft *d, struct err_list *errs)
+{
+	for (size_t i = 0; i < DRAFT_COUNT(d->lists, struct draft_list); i++) {
+		const struct draft_list *list = DRAFT_AT(d->lists, struct draft_list, i);
+		const struct draft_rule *rule = DRAFT_AT(d->rules, struct draft_rule, list->rule);
+
+		if (list->top && !rule->is_deny)
+			err_warn(errs, list->line, list->column, "take the line away",
+				"%.120s:%u: `%.64s` opens every name below it", list->path,
+				list->top_line, list->top);
+	}
+}
+
+/* --- secrets */
+
+static bool is_under(const struct pattern *p, const struct pattern *above)
+{
+	size_t n = above->name_len;
+
+	return p->name && p->name_len > n && p->name[p->name_len - n - 1] == '.' &&
+		!memcmp(p->name + p->name_len - n, above->name, n);
+}
+
+/* Does some rule allow the host itself, or for a suffix something below it? */
+static bool is_allowed(
+	const struct draft *d, const struct policy *policy, const struct pattern *host)
+{
+	struct policy_decision decision;
+	struct host h;
+
+	if (host_parse(host->name, host->name_len, &h) == 0) {
+		policy_decide_dns(policy, &h, &decision);
+		if (decision.verdict != POLICY_DENY)
+			return true;
+	}
+	if (host->kind == PATTERN_NAME)
+		return false;
+	for (size_t i = 0; i < DRAFT_COUNT(d->patterns, struct pattern); i++) {
+		const struct pattern *p = DRAFT_AT(d->patterns, struct pattern, i);
+
+		if (!DRAFT_AT(d->rules, struct draft_rule, p->rule)->is_deny &&
+			(is_under(p, host) ||
+				(p->kind == PATTERN_UNDER && p->name_len == host->name_len &&
+					!memcmp(p->name, host->name, p->name_len))))
+			return true;
+	}
+	return false;
+}
+
+static void warn_secret(const struct draft *d, const struct policy *policy, struct err_list *errs,
+	const struct draft_secret *s)
+{
+	bool has_host = false;
+
+	for (uint32_t i = 0; i < s->n_hosts; i++) {
+		const struct pattern *p =
+			DRAFT_AT(d->secret_hosts, struct pattern, s->first_host + i);
+
+		has_host |= is_allowed(d, policy, p);
+		warn_suffix(errs, p);
+	}
+	if (!has_host)
+		err_warn(errs, s->line, s->column, "allow a host under its `for`",
+			"the secret `%.64s` goes nowhere: no rule allows its hosts", s->name);
+	err_warn(errs, s->line, s->column, "expect inspect-unavailable for https to its hosts",
+		"the secret `%.64s` needs to see inside TLS, which this build cannot", s->name);
+}
+
+void warn_policy(const struct draft *d, const struct policy *p, struct err_list *errs)
+{
+	for (size_t i = 0; i < DRAFT_COUNT(d->rules, struct draft_rule); i++)
+		warn_rule(d, p, errs, i);
+	warn_lists(d, errs);
+	shadow_warn(d, p, errs);
+	for (size_t i = 0; i < DRAFT_COUNT(d->secrets, struct draft_secret); i++)
+		warn_secret(d, p, errs, DRAFT_AT(d->secrets, struct draft_secret, i));
+	warn_limits(d, errs);
+}
