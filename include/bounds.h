@@ -23,6 +23,7 @@
 #define NEJ_MAX_SYNTH 65536      /* synthetic pairs: the longest unused name gives its pair up */
 #define NEJ_MAX_DNS_CACHE 8192   /* resolver cache: the oldest answer goes */
 #define NEJ_MAX_CONNS 65536      /* connections of one worker: refused with `limit` */
+#define NEJ_MAX_LIMITED_RULES 1024 /* rules with limits in use: further ones admit nothing */
 #define NEJ_MAX_QUERIES 1024     /* resolver queries in flight: SERVFAIL */
 #define NEJ_MAX_HEAD_BYTES 65536 /* request head, ClientHello: refused with `framing` */
 #define NEJ_AUDIT_RING_BYTES (1 << 20) /* worker to supervisor: full refuses new connections */

@@ -45,6 +45,7 @@ struct attempt {
 	uint16_t port;
 	uint8_t app, layer; /* enum audit_app, audit_layer */
 	bool has_ticket;
+	bool is_counted, is_metered; /* under limits, see quota.h */
 };
 
 struct dial;

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 
 #include "http.h"
+#include "record.h"
 
 #define MOVES_A_TURN 64 /* reads of one direction before the others have their turn */
 
@@ -143,12 +144,9 @@ int half_flush(struct conn *c, struct half *from, struct half *to)
 	return 1;
 }
 
-static void count(struct conn *c, const struct half *from, size_t n)
+static int count(struct conn *c, const struct half *from, size_t n)
 {
-	if (from == &c->client)
-		c->attempt.bytes_out += n;
-	else
-		c->attempt.bytes_in += n;
+	return from == &c->client ? record_bytes(c, n, 0) : record_bytes(c, 0, n);
 }
 
 /* Fills the lent pipe. As half_recv. */
@@ -214,8 +212,8 @@ int pump_move(struct conn *c, struct half *from, struct half *to)
 		n = move_once(c, from, to);
 		if (n < 0 && n != -EAGAIN)
 			return (int)n;
-		if (n > 0)
-			count(c, from, (size_t)n);
+		if (n > 0 && count(c, from, (size_t)n) < 0)
+			return -EDQUOT;
 	}
 	give_pipe_back(c, from);
 	if (from->is_eof && !to->is_shut) {
@@ -262,7 +260,9 @@ int pump_start(struct conn *c, const char *first, size_t len_bytes)
 	int r = 0;
 
 	if (len_bytes) {
-		count(c, &c->client, len_bytes);
+		r = count(c, &c->client, len_bytes);
+		if (r < 0)
+			return r;
 		r = half_send(c, &c->client, &c->server, first, len_bytes, 0);
 	}
 	loop_timer_del(c->proxy->loop, &c->timer);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How many connections the sandbox may hold at once, over all threads. Internal to user/proxy. */
+/*
+ * `limits:` of the sandbox and of its rules, counted over all threads of the worker. What is beyond
+ * a limit is refused, never delayed. Internal to user/proxy.
+ */
 #ifndef NEJ_PROXY_QUOTA_H
 #define NEJ_PROXY_QUOTA_H
 
@@ -7,8 +10,22 @@
 
 #include "../policy/decide.h"
 
-/* Counts one more. False (and not counted): `limits: connections` or NEJ_MAX_CONNS is reached. */
+/* Counts one more open connection. False (and not counted): `limits: connections` of the sandbox or
+ * NEJ_MAX_CONNS is reached. */
 bool quota_take_connection(const struct policy *policy);
 void quota_give_connection(void);
+
+struct quota_grant {
+	bool is_counted; /* against the rule's connections: quota_end must follow */
+	bool is_metered; /* bytes are limited: quota_spend must be told of them */
+};
+
+/* One attempt (a tunnel or a request) under a rule, or under none. 0, or -EDQUOT: connections of the
+ * rule, requests a minute or bytes are used up. */
+int quota_begin(
+	const struct policy *policy, uint32_t rule, uint64_t now_ms, struct quota_grant *ret);
+void quota_end(uint32_t rule);
+/* Bytes that passed. -EDQUOT: with these a limit is exceeded. */
+int quota_spend(const struct policy *policy, uint32_t rule, uint64_t bytes_out, uint64_t bytes_in);
 
 #endif

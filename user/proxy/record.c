@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../base/clock.h"
+#include "quota.h"
 
 static void fill(struct conn *c, enum audit_kind kind, struct audit_event *ret)
 {
@@ -74,13 +75,28 @@ static void keep(struct conn *c, const struct ask *ask, uint32_t rule)
 	a->layer = ask->layer;
 }
 
+static int admit(struct conn *c, uint32_t rule)
+{
+	struct attempt *a = &c->attempt;
+	struct quota_grant grant;
+	int r = quota_begin(*c->proxy->o.policy, rule, loop_now_ms(c->proxy->loop), &grant);
+
+	if (r < 0)
+		return r;
+	a->rule = rule;
+	a->is_counted = grant.is_counted;
+	a->is_metered = grant.is_metered;
+	return 0;
+}
+
 int record_allowed(struct conn *c, const struct ask *ask, uint32_t rule)
 {
 	const struct policy *policy = *c->proxy->o.policy;
 	struct audit_event e;
+	int r = admit(c, rule);
 
-	if (!policy_audits_allowed(policy))
-		return 0;
+	if (r < 0 || !policy_audits_allowed(policy))
+		return r;
 	fill(c, AUDIT_NETWORK_ALLOWED, &e);
 	fill_ask(ask, &e);
 	e.reason = NEJ_REASON_RULE;
@@ -94,6 +110,35 @@ int record_allowed(struct conn *c, const struct ask *ask, uint32_t rule)
 	c->attempt.has_ticket = true;
 	keep(c, ask, rule);
 	return 0;
+}
+
+struct refusal record_refusal(int error, uint32_t rule)
+{
+	struct refusal why = {.reason = NEJ_REASON_AUDIT_UNAVAILABLE, .rule = rule};
+
+	if (error == -EDQUOT) {
+		why.reason = NEJ_REASON_LIMIT;
+		why.detail = "a limit of the policy is reached";
+	}
+	return why;
+}
+
+int record_bytes(struct conn *c, uint64_t bytes_out, uint64_t bytes_in)
+{
+	struct attempt *a = &c->attempt;
+	const struct refusal why = {.reason = NEJ_REASON_LIMIT,
+		.rule = a->rule,
+		.detail = "the bytes the policy allows are used up"};
+	struct ask ask = {.port = a->port, .app = a->app, .layer = a->layer};
+
+	a->bytes_out += bytes_out;
+	a->bytes_in += bytes_in;
+	if (!a->is_metered || quota_spend(*c->proxy->o.policy, a->rule, bytes_out, bytes_in) == 0)
+		return 0;
+	if (a->host)
+		ask.as_sent = (struct http1_text){a->host, strlen(a->host)};
+	record_refused(c, &ask, &why, 0);
+	return -EDQUOT;
 }
 
 void record_refused(
@@ -120,6 +165,9 @@ void record_end(struct conn *c)
 	struct attempt *a = &c->attempt;
 	struct audit_event e;
 
+	if (a->is_counted)
+		quota_end(a->rule);
+	a->is_counted = a->is_metered = false;
 	if (!a->has_ticket)
 		return;
 	a->has_ticket = false;

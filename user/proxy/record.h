@@ -30,10 +30,15 @@ struct refusal {
 
 /* The start of an attempt: now. */
 void record_start(struct conn *c);
-/* Before the first byte goes up. -ENOSPC when nothing may pass without a record. */
+/* Before the first byte goes up. -ENOSPC when nothing may pass without a record, -EDQUOT when a
+ * limit is reached. */
 int record_allowed(struct conn *c, const struct ask *ask, uint32_t rule);
 void record_refused(
 	struct conn *c, const struct ask *ask, const struct refusal *why, uint16_t status);
+/* The refusal that a negative result of record_allowed is. */
+struct refusal record_refusal(int error, uint32_t rule);
+/* Counts bytes that passed. -EDQUOT: a limit is exceeded, which is on record then. */
+int record_bytes(struct conn *c, uint64_t bytes_out, uint64_t bytes_in);
 /* Totals of the attempt that record_allowed opened, if any. */
 void record_end(struct conn *c);
 

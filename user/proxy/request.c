@@ -170,11 +170,16 @@ static int send_head(struct conn *c)
 	bool has_body = h->up.kind != HTTP1_BODY_NONE;
 	int r;
 
-	if (!h->is_recorded && record_allowed(c, &ask, h->rule) < 0)
-		return refuse_plainly(c, NEJ_REASON_AUDIT_UNAVAILABLE, NULL);
+	r = h->is_recorded ? 0 : record_allowed(c, &ask, h->rule);
+	if (r < 0) {
+		const struct refusal why = record_refusal(r, h->rule);
+
+		return request_refuse(c, &why);
+	}
 	h->is_recorded = true;
 	remember_server(h);
-	c->attempt.bytes_out += h->head.len;
+	if (record_bytes(c, h->head.len, 0) < 0)
+		return CONN_RESET;
 	r = half_send(c, &c->client, &c->server, h->head.data, h->head.len,
 		has_body && h->in.len ? MSG_MORE : 0);
 	if (r < 0)
@@ -351,7 +356,8 @@ static ssize_t feed_body(struct conn *c, const char *data, size_t len)
 		c->server.is_readable = true;
 		return (ssize_t)len;
 	}
-	c->attempt.bytes_out += n;
+	if (record_bytes(c, n, 0) < 0)
+		return CONN_RESET;
 	if (r > 0)
 		h->request = REQUEST_DONE;
 	return (ssize_t)n;

@@ -80,7 +80,8 @@ static int send_down(struct conn *c, struct buf *out, int flags)
 {
 	if (out->is_failed)
 		return -ENOMEM;
-	c->attempt.bytes_in += out->len;
+	if (record_bytes(c, 0, out->len) < 0)
+		return -EDQUOT;
 	return half_send(c, &c->server, &c->client, out->data, out->len, flags);
 }
 
@@ -122,9 +123,8 @@ static ssize_t move_body(struct conn *c, const char *data, size_t len)
 	size_t n;
 	int r = http_body_move(c, &h->down, &c->server, &c->client, data, len, &n);
 
-	if (r < 0)
+	if (r < 0 || record_bytes(c, 0, n) < 0)
 		return CONN_RESET;
-	c->attempt.bytes_in += n;
 	if (r == 0)
 		return (ssize_t)n;
 	if (n < len)

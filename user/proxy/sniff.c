@@ -131,6 +131,13 @@ static int refuse_plainly(struct conn *c, enum nej_reason reason, const char *de
 	return refuse(c, &why);
 }
 
+static int refuse_unrecorded(struct conn *c, int error)
+{
+	const struct refusal why = record_refusal(error, c->setup->rule);
+
+	return refuse(c, &why);
+}
+
 /* --- dialling */
 
 static void on_dialled(struct conn *c, const struct refusal *why)
@@ -168,10 +175,9 @@ static int establish(struct conn *c)
 {
 	struct setup *s = c->setup;
 	struct ask ask = sniff_ask(c);
+	int r = s->is_recorded ? 0 : record_allowed(c, &ask, s->rule);
 
-	if (!s->is_recorded && record_allowed(c, &ask, s->rule) < 0)
-		return refuse_plainly(c, NEJ_REASON_AUDIT_UNAVAILABLE, NULL);
-	return pump_start(c, s->view, s->view_len);
+	return r < 0 ? refuse_unrecorded(c, r) : pump_start(c, s->view, s->view_len);
 }
 
 int sniff_gave_up(struct conn *c, bool is_timeout)
@@ -324,8 +330,9 @@ static void early_on_server(struct loop_io *io, uint32_t events)
 		if (!ask.app)
 			ask.app = AUDIT_APP_RAW;
 		s->is_recorded = true;
-		if (record_allowed(c, &ask, s->rule) < 0)
-			r = refuse_plainly(c, NEJ_REASON_AUDIT_UNAVAILABLE, NULL);
+		r = record_allowed(c, &ask, s->rule);
+		if (r < 0)
+			r = refuse_unrecorded(c, r);
 	}
 	if (r == 0 && c->setup)
 		r = pump_move(c, &c->server, &c->client);
@@ -338,14 +345,14 @@ int sniff_reached_early(struct conn *c)
 {
 	struct setup *s = c->setup;
 	struct ask ask = sniff_ask(c);
+	int r;
 
 	/* a port of the host's loopback: nothing in the bytes could change the verdict */
 	if (s->is_host_port) {
 		if (!ask.app)
 			ask.app = AUDIT_APP_RAW;
-		if (record_allowed(c, &ask, s->rule) < 0)
-			return refuse_plainly(c, NEJ_REASON_AUDIT_UNAVAILABLE, NULL);
-		return pump_start(c, s->view, s->view_len);
+		r = record_allowed(c, &ask, s->rule);
+		return r < 0 ? refuse_unrecorded(c, r) : pump_start(c, s->view, s->view_len);
 	}
 	return conn_watch(c, &c->server, early_on_server);
 }

@@ -19,7 +19,7 @@ static void add_number(struct buf *out, const char *name, uint64_t v)
 void hop_print_authority(
 	const struct host *host, uint16_t port, uint16_t default_port, struct buf *out)
 {
-	bool is_v6 = host->kind == HOST_ADDR && !addr_is_v4(&host->addr);
+	bool is_v6 = host->kind == HOST_ADDR && !host->is_embedded && !addr_is_v4(&host->addr);
 
 	if (is_v6)
 		buf_add_char(out, '[');

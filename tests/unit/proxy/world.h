@@ -77,6 +77,7 @@ static struct world {
 	bool denies_private;
 	uint16_t host_port;
 	uint64_t max_connections;
+	struct policy_limits sandbox_limits, rule_limits;
 	pthread_mutex_t lock;
 	struct world_event events[64];
 	size_t n_events;
@@ -165,6 +166,12 @@ bool policy_fails_closed(const struct policy *p)
 {
 	(void)p;
 	return true;
+}
+
+void policy_limits(const struct policy *p, uint32_t rule, struct policy_limits *ret)
+{
+	(void)p;
+	*ret = rule == POLICY_NO_RULE ? w.sandbox_limits : w.rule_limits;
 }
 
 uint64_t policy_max_connections(const struct policy *p)
@@ -555,6 +562,7 @@ static inline int world_start(void **state)
 	w.is_ring_full = w.is_drained = false;
 	w.host_port = 0;
 	w.max_connections = 0;
+	w.sandbox_limits = w.rule_limits = (struct policy_limits){0};
 	w.n_lookups = 0;
 	w.synthetic_name = NULL;
 	memset(w.names, 0, sizeof(w.names));

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* `limits:` of the sandbox and of rules. The counters are the process's: each test has a rule. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <fcntl.h>
+
+#include "world.h"
+
+#include "../../../user/proxy/quota.h"
+
+static int begin(uint32_t rule, uint64_t now_ms)
+{
+	struct quota_grant grant;
+
+	return quota_begin(NULL, rule, now_ms, &grant);
+}
+
+static void without_limits_nothing_is_counted(void **state)
+{
+	struct quota_grant grant;
+
+	(void)state;
+	w.rule_limits = w.sandbox_limits = (struct policy_limits){0};
+	assert_int_equal(quota_begin(NULL, 1, 0, &grant), 0);
+	assert_false(grant.is_counted || grant.is_metered);
+}
+
+static void connections_of_a_rule_are_counted_while_they_last(void **state)
+{
+	struct quota_grant grant;
+
+	(void)state;
+	w.rule_limits = (struct policy_limits){.connections = 2};
+	assert_int_equal(quota_begin(NULL, 2, 0, &grant), 0);
+	assert_true(grant.is_counted);
+	assert_int_equal(begin(2, 0), 0);
+	assert_int_equal(begin(2, 0), -EDQUOT);
+	assert_int_equal(begin(3, 0), 0); /* another rule has its own */
+	quota_end(2);
+	assert_int_equal(begin(2, 0), 0);
+}
+
+static void requests_are_counted_by_the_minute(void **state)
+{
+	(void)state;
+	w.rule_limits = (struct policy_limits){.requests_per_minute = 2};
+	assert_int_equal(begin(4, 600000), 0);
+	assert_int_equal(begin(4, 610000), 0);
+	assert_int_equal(begin(4, 659999), -EDQUOT);
+	assert_int_equal(begin(4, 660000), 0);
+}
+
+static void bytes_used_up_admit_nothing_more(void **state)
+{
+	struct quota_grant grant;
+
+	(void)state;
+	w.rule_limits = (struct policy_limits){.bytes_in = 100, .bytes_out = 50};
+	assert_int_equal(quota_begin(NULL, 5, 0, &grant), 0);
+	assert_true(grant.is_metered);
+	assert_int_equal(quota_spend(NULL, 5, 10, 100), 0);
+	assert_int_equal(quota_spend(NULL, 5, 10, 1), -EDQUOT);
+	assert_int_equal(begin(5, 0), -EDQUOT);
+	assert_int_equal(begin(6, 0), 0);
+}
+
+static void limited_rules_beyond_the_table_admit_nothing(void **state)
+{
+	uint32_t rule = 100;
+
+	(void)state;
+	w.rule_limits = (struct policy_limits){.requests_per_minute = 1000};
+	while (rule < 100 + NEJ_MAX_LIMITED_RULES && begin(rule, 0) == 0)
+		rule++;
+	assert_true(rule > 100 + NEJ_MAX_LIMITED_RULES - 20);
+	assert_int_equal(begin(rule, 0), -EDQUOT);
+	assert_int_equal(begin(100, 0), 0);
+}
+
+/* Last: the sandbox's own bytes stay spent. */
+static void tunnel_beyond_the_sandboxs_bytes_is_reset(void **state)
+{
+	static const struct world_rule rules[] = {
+		{.host = "a.test", .scheme = POLICY_SCHEME_HTTPS, .verdict = POLICY_ALLOW}, {0}};
+	static char block[3000];
+	uint16_t port;
+	int listener, client, server;
+
+	world_start(state);
+	listener = listen_on("127.0.0.1", &port);
+	w.rules = rules;
+	w.sandbox_limits = (struct policy_limits){.bytes_in = 5000};
+	world_name_dest("a.test", port);
+	client = connect_to(w.port);
+	put_hello(client, "a.test");
+	server = accept_from(listener);
+	expect_hello(server, "a.test");
+	put(server, block, sizeof(block));
+	expect(client, block, sizeof(block));
+	put(server, block, sizeof(block));
+	expect_reset(server);
+	assert_int_equal(event_at(1).kind, AUDIT_NETWORK_BLOCKED);
+	assert_int_equal(event_at(1).reason, NEJ_REASON_LIMIT);
+	assert_string_equal(event_at(1).host, "a.test");
+	close(client);
+	close(server);
+	client = connect_to(w.port);
+	put_hello(client, "a.test");
+	expect(client, "\x15\x03\x03\x00\x02\x02\x50", 7);
+	assert_int_equal(event_at(2).reason, NEJ_REASON_LIMIT);
+	close(client);
+	close(listener);
+	world_stop(state);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_limits_nothing_is_counted),
+		cmocka_unit_test(connections_of_a_rule_are_counted_while_they_last),
+		cmocka_unit_test(requests_are_counted_by_the_minute),
+		cmocka_unit_test(bytes_used_up_admit_nothing_more),
+		cmocka_unit_test(limited_rules_beyond_the_table_admit_nothing),
+		cmocka_unit_test(tunnel_beyond_the_sandboxs_bytes_is_reset),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
