@@ -37,7 +37,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const char *level_word(enum probe_level level)
 {
-	return level == PROBE_REQUIRED ? "required" : level == PROBE_OPTIONAL ? "optional" : "not needed";
+	return level == PROBE_REQUIRED    ? "required"
+		: level == PROBE_OPTIONAL ? "optional"
+					  : "not needed";
 }
 
 static void print_json(const struct probe_result *results, size_t n)
@@ -70,7 +72,8 @@ int cli_doctor(int argc, char **argv)
 {
 	static const struct argp argp = {.options = options,
 		.parser = parse,
-		.doc = "Says for each capability of the kernel and the machine whether it is there, what "
+		.doc = "Says for each capability of the kernel and the machine whether it is "
+		       "there, what "
 		       "nej uses it for and what it does without."};
 	struct probe_result results[MAX_RESULTS];
 	size_t n, n_missing = 0;

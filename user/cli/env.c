@@ -57,7 +57,8 @@ int cli_env(int argc, char **argv)
 		return SANDBOX_EXIT_USAGE;
 	r = state_read(name, &state);
 	if (r < 0 || !state.is_live) {
-		log_error("no sandbox named %s is running%s%s", name, r < 0 && r != -ENOENT ? ": " : "",
+		log_error("no sandbox named %s is running%s%s", name,
+			r < 0 && r != -ENOENT ? ": " : "",
 			r < 0 && r != -ENOENT ? strerror(-r) : "");
 		return 1;
 	}

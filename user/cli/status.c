@@ -128,9 +128,8 @@ static void print_counters(const json_t *counters)
 
 	json_object_foreach(json_object_get(counters, "refused"), key, value)
 		printf("  refused %s: %lld\n", key, (long long)json_integer_value(value));
-	json_object_foreach((json_t *)counters, key, value)
-		if (json_is_integer(value))
-			printf("  %s: %lld\n", key, (long long)json_integer_value(value));
+	json_object_foreach((json_t *)counters, key, value) if (json_is_integer(value))
+		printf("  %s: %lld\n", key, (long long)json_integer_value(value));
 }
 
 static void print_plain(const json_t *j, bool is_long)
@@ -141,12 +140,14 @@ static void print_plain(const json_t *j, bool is_long)
 		(long long)json_integer_value(json_object_get(j, "pid")), text(j, "user"),
 		text(j, "policy"));
 	if (!is_live)
-		printf("  its supervisor died; what is left denies everything until `nej run -n %s` "
+		printf("  its supervisor died; what is left denies everything until `nej run -n "
+		       "%s` "
 		       "takes it over\n",
 			text(j, "name"));
 	if (!is_long)
 		return;
-	printf("  started: %s\n  policy: %s (sha256 %s, generation %lld)\n  audit: %s\n  cgroup: %s\n",
+	printf("  started: %s\n  policy: %s (sha256 %s, generation %lld)\n  audit: %s\n  cgroup: "
+	       "%s\n",
 		text(j, "started"), text(j, "policy"), text(j, "policy_sha256"),
 		(long long)json_integer_value(json_object_get(j, "generation")), text(j, "audit"),
 		text(j, "cgroup"));
@@ -167,8 +168,7 @@ static void print_all(const struct status *s)
 		printf("no sandbox\n");
 	else
 		printf("%-20s %-9s %8s  %-12s %s\n", "NAME", "STATE", "PID", "USER", "POLICY");
-	json_array_foreach(s->all, i, j)
-		print_plain(j, s->name != NULL);
+	json_array_foreach(s->all, i, j) print_plain(j, s->name != NULL);
 }
 
 int cli_status(int argc, char **argv)

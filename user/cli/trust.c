@@ -34,7 +34,8 @@ int cli_trust(int argc, char **argv)
 {
 	static const struct argp argp = {.parser = parse,
 		.args_doc = "POLICY",
-		.doc = "Approves the present content of POLICY and of the lists it names, although the "
+		.doc = "Approves the present content of POLICY and of the lists it names, although "
+		       "the "
 		       "sandbox's user could write it. Read it before."};
 	struct policy *policy = NULL;
 	const char *path = NULL;

@@ -22,10 +22,36 @@
 #define KILL_LIMIT_MS 5000
 #define MAX_DEPTH 32
 
+static int make(struct cgroup *cg, bool *ret_is_old)
+{
+	struct stat st;
+
+	*ret_is_old = mkdir(cg->path, 0755) < 0;
+	if (*ret_is_old && errno != EEXIST)
+		return -errno;
+	cg->fd = open(cg->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (cg->fd < 0 || fstat(cg->fd, &st) < 0)
+		return -errno;
+	cg->id = st.st_ino; /* kernfs: the inode number is the cgroup's id (5.5) */
+	return 0;
+}
+
+/* A fresh one in its place: since 6.13 whoever is cloned into a cgroup that was killed once is killed
+ * too, as the kernel compares the kill count of the cgroup it comes from. */
+static int renew(struct cgroup *cg)
+{
+	bool is_old;
+	int r = cgroup_kill(cg);
+
+	if (r >= 0)
+		r = cgroup_remove(cg);
+	cgroup_close(cg);
+	return r < 0 ? r : make(cg, &is_old);
+}
+
 int cgroup_open(const char *name, struct cgroup *ret, bool *ret_is_leftover)
 {
 	char root[PATH_MAX - 128];
-	struct stat st;
 	int r = probe_cgroup2(root, sizeof(root));
 
 	if (r < 0)
@@ -34,16 +60,8 @@ int cgroup_open(const char *name, struct cgroup *ret, bool *ret_is_leftover)
 	if (mkdir(ret->path, 0755) < 0 && errno != EEXIST)
 		return -errno;
 	snprintf(ret->path, sizeof(ret->path), "%s/nej/%s", root, name);
-	*ret_is_leftover = mkdir(ret->path, 0755) < 0;
-	if (*ret_is_leftover && errno != EEXIST)
-		return -errno;
-	ret->fd = open(ret->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (ret->fd < 0)
-		return -errno;
-	if (fstat(ret->fd, &st) < 0)
-		return -errno;
-	ret->id = st.st_ino; /* kernfs: the inode number is the cgroup's id (5.5) */
-	return 0;
+	r = make(ret, ret_is_leftover);
+	return r < 0 || !*ret_is_leftover ? r : renew(ret);
 }
 
 static bool is_populated(const struct cgroup *cg)

@@ -8,12 +8,13 @@
 #include <stdint.h>
 
 struct cgroup {
-	int fd; /* its directory */
+	int fd;      /* its directory */
 	uint64_t id; /* as BPF programs see it */
 	char path[PATH_MAX];
 };
 
-/* Makes it, or opens what an earlier supervisor left (ret_is_leftover). -ENOENT: no cgroup2. */
+/* Makes it; one that an earlier supervisor left (ret_is_leftover) is emptied, its processes killed,
+ * and made anew. -ENOENT: no cgroup2; -ETIMEDOUT, -EBUSY: the processes do not end. */
 int cgroup_open(const char *name, struct cgroup *ret, bool *ret_is_leftover);
 /* Kills all its processes, those of descendants too, and waits until they are gone: 0, or
  * -ETIMEDOUT after five seconds. */

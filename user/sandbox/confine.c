@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #define SECUREBITS                                                                                 \
-	(SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |                                                    \
-		SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
+	(SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |                      \
+		SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
 
 int confine_become(const struct identity *id)
 {

@@ -10,8 +10,8 @@
 #include "../base/cleanup.h"
 
 /* ALL_PROXY is http:// too: a socks scheme makes clients without SOCKS support give up. */
-static const char *const proxy_names[] = {"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy",
-	"ALL_PROXY", "all_proxy"};
+static const char *const proxy_names[] = {
+	"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"};
 
 /* Loopback in the spellings clients parse. Not `[::1]`: some take it for a pattern and give up. */
 static const char *const no_proxy_names[] = {"NO_PROXY", "no_proxy"};
@@ -19,9 +19,10 @@ static const char *const no_proxy_names[] = {"NO_PROXY", "no_proxy"};
 
 /* Names that begin so are dropped: who called sudo is no business of the sandbox, and the buses'
  * sockets are masked. */
-static const char *const dropped[] = {"SUDO_", "DBUS_SESSION_BUS_ADDRESS=",
-	"DBUS_SYSTEM_BUS_ADDRESS=", "DBUS_STARTER_", "XDG_RUNTIME_DIR=", "NOTIFY_SOCKET=",
-	"LISTEN_FDS=", "LISTEN_PID=", "LISTEN_FDNAMES=", "INVOCATION_ID=", "JOURNAL_STREAM="};
+static const char *const dropped[] = {"SUDO_",
+	"DBUS_SESSION_BUS_ADDRESS=", "DBUS_SYSTEM_BUS_ADDRESS=", "DBUS_STARTER_",
+	"XDG_RUNTIME_DIR=", "NOTIFY_SOCKET=", "LISTEN_FDS=", "LISTEN_PID=", "LISTEN_FDNAMES=",
+	"INVOCATION_ID=", "JOURNAL_STREAM="};
 
 void environment_each(const struct environment_facts *facts,
 	void (*on_variable)(void *arg, const char *name, const char *value), void *arg)

@@ -117,8 +117,8 @@ static bool find_sudo_user(struct identity *id)
 	return find_entry(NULL, (uid_t)uid, id);
 }
 
-int identity_find(const char *user, const char *sandbox, struct identity *ret, char *why,
-	size_t why_bytes)
+int identity_find(
+	const char *user, const char *sandbox, struct identity *ret, char *why, size_t why_bytes)
 {
 	struct identity id = {.slot_fd = -1};
 	int slot = take_slot(sandbox, &id), r = 0;

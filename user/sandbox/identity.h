@@ -13,7 +13,7 @@
 
 #define IDENTITY_SLOTS 10000u
 #define IDENTITY_SANDBOX_UID 2000000000u /* + slot: a command without a user of its own */
-#define IDENTITY_WORKER_UID 2000100000u	 /* + slot */
+#define IDENTITY_WORKER_UID 2000100000u  /* + slot */
 /* Inside the sandbox's mount namespace: the home of a user that has none. */
 #define IDENTITY_PRIVATE_HOME "/run/nej/home"
 
@@ -21,8 +21,8 @@ struct identity {
 	uid_t uid;
 	gid_t gid;
 	uid_t worker_uid;
-	bool is_own;	     /* of the reserved range */
-	bool needs_entry;    /* /etc/passwd does not know it */
+	bool is_own;      /* of the reserved range */
+	bool needs_entry; /* /etc/passwd does not know it */
 	char name[64];
 	char home[256];
 	char shell[128];
@@ -32,8 +32,8 @@ struct identity {
 /* user: name or number, or NULL for who called sudo, else one of the sandbox's own. sandbox picks
  * the slot, so that a name keeps its user. On failure `why` is a sentence: -EINVAL (unknown user),
  * -EPERM (root), -EUSERS (no slot), other errno. */
-int identity_find(const char *user, const char *sandbox, struct identity *ret, char *why,
-	size_t why_bytes);
+int identity_find(
+	const char *user, const char *sandbox, struct identity *ret, char *why, size_t why_bytes);
 void identity_done(struct identity *id);
 
 #endif

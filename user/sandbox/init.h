@@ -18,16 +18,16 @@
 enum init_word {
 	/* init to supervisor */
 	INIT_NAMESPACES, /* the network namespace is there */
-	INIT_MASKED,	 /* waits for INIT_GO */
-	INIT_READY,	 /* the filter is loaded; its descriptor comes along, if there is one */
-	INIT_FAILED,	 /* value: negative errno, text: at what; it has ended */
-	INIT_STOPPED,	 /* value: the signal that stopped the command */
-	INIT_ENDED,	 /* value: wait status of the command */
+	INIT_MASKED,     /* waits for INIT_GO */
+	INIT_READY,      /* the filter is loaded; its descriptor comes along, if there is one */
+	INIT_FAILED,     /* value: negative errno, text: at what; it has ended */
+	INIT_STOPPED,    /* value: the signal that stopped the command */
+	INIT_ENDED,      /* value: wait status of the command */
 	/* supervisor to init */
 	INIT_GO,
-	INIT_SIGNAL,	   /* value: for the command alone */
+	INIT_SIGNAL,       /* value: for the command alone */
 	INIT_GROUP_SIGNAL, /* value: for its process group, as a terminal sends it */
-	INIT_CONTINUE,	   /* value: 1 to hand the terminal over first */
+	INIT_CONTINUE,     /* value: 1 to hand the terminal over first */
 };
 
 struct init_message {
@@ -41,8 +41,8 @@ struct init_plan {
 	const struct mask_plan *mask;
 	char *const *argv; /* the command */
 	char **env;
-	int cgroup_fd;	     /* to join; -1: is in it already */
-	int tty_fd;	     /* controlling terminal, or -1 */
+	int cgroup_fd;       /* to join; -1: is in it already */
+	int tty_fd;          /* controlling terminal, or -1 */
 	bool wants_netns;    /* one of its own, still to be made */
 	bool wants_terminal; /* the command gets the foreground at once */
 	sigset_t signals;    /* the command's mask */

@@ -54,7 +54,7 @@ static int failed(int err, const char *what)
 
 static int open_cgroup(struct sandbox *sb)
 {
-	bool is_old;
+	bool is_old, is_pinned = object_is_pinned(sb->name);
 	int r = cgroup_open(sb->name, &sb->cgroup, &is_old);
 
 	if (r == -ENOENT) {
@@ -65,10 +65,7 @@ static int open_cgroup(struct sandbox *sb)
 		failed(r, "cannot make a cgroup");
 		return SANDBOX_EXIT_MISSING;
 	}
-	sb->is_leftover = is_old || object_is_pinned(sb->name);
-	r = is_old ? cgroup_kill(&sb->cgroup) : 0;
-	if (r < 0)
-		return failed(r, "processes of an earlier sandbox of this name do not end");
+	sb->is_leftover = is_old || is_pinned;
 	return 0;
 }
 
@@ -135,8 +132,7 @@ static int open_audit(struct sandbox *sb)
 	}
 	if (r < 0)
 		return failed(r, sb->audit_path);
-	audit_sink_set_policy(
-		sb->sink, sb->generation, policy_sha256(sb->policy), lookup_rule, sb);
+	audit_sink_set_policy(sb->sink, sb->generation, policy_sha256(sb->policy), lookup_rule, sb);
 	return open_rings(sb);
 }
 
@@ -156,8 +152,7 @@ static void *load(void *arg)
 
 	l->result = object_load(l->sb->name, &l->sb->object, &l->error);
 	/* The host's abstract sockets are in reach where its network namespace is; paths are masked. */
-	if (l->result >= 0 && l->sb->options->is_host_net &&
-		object_load_unix(l->sb->object) == 0)
+	if (l->result >= 0 && l->sb->options->is_host_net && object_load_unix(l->sb->object) == 0)
 		l->sb->settings.flags |= NEJ_F_UNIX_PRIVATE;
 	return NULL;
 }
@@ -172,7 +167,8 @@ static int attach(struct sandbox *sb, struct loading *l)
 {
 	int r;
 
-	pthread_join(l->thread, NULL);
+	if (l->is_started)
+		pthread_join(l->thread, NULL);
 	l->is_started = false;
 	if (l->result < 0)
 		return explain(l->result, &l->error);
@@ -212,14 +208,10 @@ static int open_listeners_here(struct sandbox *sb)
 
 static int open_listeners(struct sandbox *sb)
 {
-	char path[64], what[120];
+	char path[64];
 	_cleanup_close_ int ns = -1;
-	int r = spawn_expect(&sb->init, INIT_NAMESPACES, NULL, what);
+	int r;
 
-	if (r < 0) {
-		failed(r, what);
-		return SANDBOX_EXIT_MISSING;
-	}
 	if (sb->options->is_host_net)
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/ns/net", sb->init.pid);
@@ -267,8 +259,9 @@ static int fill_host_addrs(struct handoff *h)
 
 static int seal(int fd, int seals)
 {
-	return fcntl(fd, F_ADD_SEALS, seals | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0 ? -errno
-											    : 0;
+	return fcntl(fd, F_ADD_SEALS, seals | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0
+		? -errno
+		: 0;
 }
 
 static int make_settings(struct sandbox *sb)
@@ -371,7 +364,8 @@ static int start_init(struct sandbox *sb)
 		.user = sb->id.name,
 		.home = sb->id.home,
 		.shell = sb->id.is_own ? sb->id.shell : NULL,
-		.proxy_port = sb->options->is_host_net ? sb->listeners.proxy_port : NETNS_PROXY_PORT,
+		.proxy_port =
+			sb->options->is_host_net ? sb->listeners.proxy_port : NETNS_PROXY_PORT,
 	};
 	struct init_plan plan = {
 		.id = &sb->id,
@@ -384,7 +378,7 @@ static int start_init(struct sandbox *sb)
 		.wants_terminal = terminal_wants_command(&sb->terminal),
 		.signals = sb->signals,
 	};
-	int r = plan.env && unix_open ? spawn_init(&plan, &sb->init) : -ENOMEM;
+	int r = plan.env && unix_open ? spawn_init(&plan, sb->joins_itself, &sb->init) : -ENOMEM;
 
 	environment_free(plan.env);
 	if (r < 0) {
@@ -393,6 +387,32 @@ static int start_init(struct sandbox *sb)
 	}
 	sb->terminal.is_given = plan.wants_terminal;
 	return 0;
+}
+
+/*
+ * Since 6.13 the kernel kills who is cloned into a cgroup whose kill count differs from that of our
+ * own cgroup: ours was emptied by cgroup.kill once. Then init joins by itself, which is slower. Only
+ * with one thread may we clone, so the loading comes to its end first.
+ */
+static int expect_namespaces(struct sandbox *sb, struct loading *l)
+{
+	char what[120];
+	int r = spawn_expect(&sb->init, INIT_NAMESPACES, NULL, what);
+
+	if (r == -EPIPE) {
+		pthread_join(l->thread, NULL);
+		l->is_started = false;
+		spawn_done(&sb->init);
+		sb->joins_itself = true;
+		r = start_init(sb);
+		if (r)
+			return r;
+		r = spawn_expect(&sb->init, INIT_NAMESPACES, NULL, what);
+	}
+	if (r >= 0)
+		return 0;
+	failed(r, what);
+	return SANDBOX_EXIT_MISSING;
 }
 
 static int write_state(const struct sandbox *sb)
@@ -474,6 +494,8 @@ static int start(struct sandbox *sb)
 	}
 	if (!r)
 		r = open_audit(sb);
+	if (!r)
+		r = expect_namespaces(sb, &loading);
 	if (!r)
 		r = open_listeners(sb);
 	if (!r)

@@ -143,7 +143,8 @@ static int treat_mount(struct mask *m, const struct mount_row *row)
 		return hide(m, row->target);
 	if (!is_type(row, "cgroup2") && !is_type(row, "cgroup"))
 		return 0;
-	if (mount(NULL, row->target, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | row->flags, NULL) == 0)
+	if (mount(NULL, row->target, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | row->flags, NULL) ==
+		0)
 		return 0;
 	/* Under another mount it cannot be reached, nor remounted. */
 	return errno == ENOENT || errno == EINVAL ? 0 : hide(m, row->target);

@@ -14,7 +14,7 @@
 
 struct mask_plan {
 	const struct identity *id;
-	const char *const *files; /* NULL-terminated; masked where they exist */
+	const char *const *files;     /* NULL-terminated; masked where they exist */
 	const char *const *unix_open; /* NULL or NULL-terminated: sockets that stay */
 	const char *cwd; /* sockets below it stay when it is the user's own; NULL: none */
 };

@@ -37,7 +37,9 @@ static const struct listener_row {
 
 static uint16_t *row_port(struct netns_listeners *l, size_t i)
 {
-	return rows[i].is_proxy ? &l->proxy_port : rows[i].is_eager ? &l->eager_port : &l->stub_port;
+	return rows[i].is_proxy    ? &l->proxy_port
+		: rows[i].is_eager ? &l->eager_port
+				   : &l->stub_port;
 }
 
 /* No SO_REUSEADDR: on the UDP socket it would let the sandbox bind the same port and take its own
@@ -76,8 +78,8 @@ static bool is_missing_family(size_t i, int err)
 /* IPv6 is all or nothing: connects are redirected by family, not by listener. */
 static void drop_ipv6(struct netns_listeners *l)
 {
-	const uint32_t all6 = 1u << HANDOFF_PROXY6 | 1u << HANDOFF_EAGER6 |
-		1u << HANDOFF_DNS_UDP6 | 1u << HANDOFF_DNS_TCP6;
+	const uint32_t all6 = 1u << HANDOFF_PROXY6 | 1u << HANDOFF_EAGER6 | 1u << HANDOFF_DNS_UDP6 |
+		1u << HANDOFF_DNS_TCP6;
 
 	if ((l->has & all6) == all6)
 		return;

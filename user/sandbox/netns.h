@@ -16,7 +16,7 @@
 
 struct netns_listeners {
 	int fds[HANDOFF_LISTENER_COUNT]; /* -1: the family is missing */
-	uint32_t has;			 /* bit a handoff_listener */
+	uint32_t has;                    /* bit a handoff_listener */
 	uint16_t proxy_port, eager_port, stub_port;
 };
 

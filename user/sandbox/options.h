@@ -17,9 +17,9 @@
 
 struct sandbox_options {
 	const char *policy_path; /* NULL: .nej.yaml upwards, else everything is denied */
-	const char *name;	 /* NULL: `run-PID` */
-	const char *user;	 /* name or uid; NULL: who called sudo, else one of its own */
-	const char *audit_path;	 /* NULL: /var/log/nej/NAME.jsonl */
+	const char *name;        /* NULL: `run-PID` */
+	const char *user;        /* name or uid; NULL: who called sudo, else one of its own */
+	const char *audit_path;  /* NULL: /var/log/nej/NAME.jsonl */
 	bool is_host_net;
 	unsigned int n_threads; /* of the worker */
 	struct endpoint resolvers[HANDOFF_MAX_SERVERS];

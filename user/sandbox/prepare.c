@@ -30,7 +30,8 @@ static int prepare_name(struct sandbox *sb)
 	else
 		snprintf(sb->name, sizeof(sb->name), "run-%d", getpid());
 	if (name && (strlen(name) >= sizeof(sb->name) || !pins_is_name(name))) {
-		log_error("`%s` cannot name a sandbox: use letters, digits, `-` and `_`, at most 63",
+		log_error(
+			"`%s` cannot name a sandbox: use letters, digits, `-` and `_`, at most 63",
 			name);
 		return SANDBOX_EXIT_USAGE;
 	}
@@ -211,8 +212,9 @@ static int check_streams(void)
 		if (getsockname(fd, (struct sockaddr *)&sa, &len) == 0 &&
 			(sa.ss_family == AF_UNIX || sa.ss_family == AF_NETLINK))
 			continue;
-		log_error("descriptor %d is a network socket made outside the sandbox: nothing could "
-			  "keep the command from using it; redirect it through a pipe (`| cat`)",
+		log_error(
+			"descriptor %d is a network socket made outside the sandbox: nothing could "
+			"keep the command from using it; redirect it through a pipe (`| cat`)",
 			fd);
 		return SANDBOX_EXIT_USAGE;
 	}

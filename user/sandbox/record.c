@@ -141,6 +141,7 @@ void record_finished(const struct sandbox *sb)
 	else
 		add_number(&b, "status", (uint64_t)WEXITSTATUS(status));
 	if (object_counters(sb->object, counts) == 0) {
+		counts[NEJ_REASON_FAMILY] += sb->n_families; /* no hook sees them */
 		add_counts(&b, sb, counts);
 		add_counts(&b, sb, NULL);
 		add_number(&b, "redirected", counts[NEJ_COUNTER_REDIRECTED]);

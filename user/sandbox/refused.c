@@ -26,6 +26,7 @@ struct refused {
 	int fd;
 	void (*on_event)(void *arg, const struct audit_event *event);
 	void *arg;
+	uint64_t count;
 	/* as large as this kernel's, which may be larger than ours */
 	struct seccomp_notif *call;
 	struct seccomp_notif_resp *answer;
@@ -74,6 +75,7 @@ static void tell(struct refused *r)
 
 	event.detail = (struct audit_text){detail, (uint32_t)n};
 	read_owner(r->call->pid, &event);
+	r->count++;
 	r->on_event(r->arg, &event);
 }
 
@@ -117,8 +119,11 @@ int refused_new(struct loop *loop, int fd,
 	int err = r ? 0 : -ENOMEM;
 
 	if (r) {
-		*r = (struct refused){
-			.loop = loop, .io = {on_ready, -1}, .fd = fd, .on_event = on_event, .arg = arg};
+		*r = (struct refused){.loop = loop,
+			.io = {on_ready, -1},
+			.fd = fd,
+			.on_event = on_event,
+			.arg = arg};
 		if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &r->sizes) < 0)
 			err = -errno;
 	}
@@ -139,6 +144,11 @@ int refused_new(struct loop *loop, int fd,
 	}
 	*ret = r;
 	return 0;
+}
+
+uint64_t refused_count(const struct refused *r)
+{
+	return r ? r->count : 0;
 }
 
 void refused_free(struct refused *r)

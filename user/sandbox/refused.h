@@ -15,6 +15,7 @@ struct refused;
 int refused_new(struct loop *loop, int fd,
 	void (*on_event)(void *arg, const struct audit_event *event), void *arg,
 	struct refused **ret);
+uint64_t refused_count(const struct refused *r); /* attempts so far; NULL: 0 */
 void refused_free(struct refused *r);
 
 #endif

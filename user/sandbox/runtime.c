@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,6 +29,7 @@
 #include "../proxy/proxy.h"
 #include "companion.h"
 #include "isolate.h"
+#include "shed.h"
 
 #define EXIT_BROKEN 1
 #define WORKER_STACK (256u << 10)
@@ -44,7 +44,8 @@ struct lane {
 	struct resolve *resolve;
 	struct audit_ring *ring;
 	struct proxy *proxy;
-	struct loop_io stop; /* other lanes: the control socket's end stops lane 0, which stops us */
+	struct loop_io
+		stop; /* other lanes: the control socket's end stops lane 0, which stops us */
 };
 
 struct runtime {
@@ -344,6 +345,8 @@ int runtime_main(void)
 		step = "the map of flows";
 		r = companion_take_flows(HANDOFF_FD_CONTROL, HANDOFF_FD_FLOWS);
 	}
+	if (r >= 0)
+		shed_memory(); /* behind the filter no file can be read */
 	if (r == -EPIPE)
 		return EXIT_BROKEN; /* the supervisor gave up, and said why */
 	if (r >= 0)
@@ -358,6 +361,5 @@ int runtime_main(void)
 		log_error("cannot start: %s: %s", step, strerror(-r));
 		return EXIT_BROKEN;
 	}
-	malloc_trim(0);
 	return serve(&rt);
 }

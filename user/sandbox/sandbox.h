@@ -42,10 +42,12 @@ struct sandbox {
 	struct handoff_state *state; /* shared with the worker, which only reads */
 	struct companion worker;
 	struct spawn init;
+	bool joins_itself; /* init is not cloned into the cgroup */
 	struct terminal terminal;
-	int refused_fd; /* of the command's filter; -1 */
-	sigset_t signals; /* mask at start, the command's */
-	int wait_status; /* of the command, when it has ended */
+	int refused_fd;      /* of the command's filter; -1 */
+	uint64_t n_families; /* sockets its filter refused, when it has ended */
+	sigset_t signals;    /* mask at start, the command's */
+	int wait_status;     /* of the command, when it has ended */
 };
 
 #endif

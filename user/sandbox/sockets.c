@@ -121,8 +121,8 @@ static int visit_table(const struct walk *w, const char *table)
 	return r;
 }
 
-int sockets_each(const struct sockets_plan *plan, int (*on_socket)(void *arg, const char *path),
-	void *arg)
+int sockets_each(
+	const struct sockets_plan *plan, int (*on_socket)(void *arg, const char *path), void *arg)
 {
 	struct walk w = {.plan = plan, .on_socket = on_socket, .arg = arg};
 	int r = 0;

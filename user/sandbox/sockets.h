@@ -8,14 +8,14 @@
 
 struct sockets_plan {
 	const char *const *unix_open; /* NULL or NULL-terminated: these stay */
-	const char *cwd;	      /* NULL: none; sockets below it stay if it is uid's own */
+	const char *cwd;              /* NULL: none; sockets below it stay if it is uid's own */
 	uid_t uid;
 };
 
 /* Calls on_socket for every path where a service of the host listens: those of a table, and all
  * that /proc/net/unix shows now, of init's network namespace too. Stops at a negative value. */
-int sockets_each(const struct sockets_plan *plan, int (*on_socket)(void *arg, const char *path),
-	void *arg);
+int sockets_each(
+	const struct sockets_plan *plan, int (*on_socket)(void *arg, const char *path), void *arg);
 
 /* Does one of the open paths lie below this folder? */
 bool sockets_is_open_below(const char *const *unix_open, const char *folder);

@@ -39,11 +39,11 @@ static pid_t clone_into(int cgroup_fd, int *ret_pidfd)
  * it makes any socket. */
 static pid_t clone_plain(int *ret_pidfd)
 {
-	return (pid_t)syscall(
-		SYS_clone, (unsigned long)(NAMESPACES | CLONE_PIDFD | SIGCHLD), NULL, ret_pidfd, NULL, 0);
+	return (pid_t)syscall(SYS_clone, (unsigned long)(NAMESPACES | CLONE_PIDFD | SIGCHLD), NULL,
+		ret_pidfd, NULL, 0);
 }
 
-int spawn_init(struct init_plan *plan, struct spawn *ret)
+int spawn_init(struct init_plan *plan, bool joins_itself, struct spawn *ret)
 {
 	_cleanup_close_ int ours = -1, theirs = -1;
 	int pair[2], pidfd = -1;
@@ -54,12 +54,11 @@ int spawn_init(struct init_plan *plan, struct spawn *ret)
 	ours = pair[0];
 	theirs = pair[1];
 	fflush(NULL);
-	pid = clone_into(plan->cgroup_fd, &pidfd);
-	if (pid < 0 && (errno == ENOSYS || errno == EPERM || errno == E2BIG || errno == EINVAL)) {
-		pid = clone_plain(&pidfd);
-	} else if (pid == 0) {
+	pid = joins_itself ? -1 : clone_into(plan->cgroup_fd, &pidfd);
+	if (pid == 0)
 		plan->cgroup_fd = -1;
-	}
+	if (pid < 0)
+		pid = clone_plain(&pidfd);
 	if (pid < 0)
 		return -errno;
 	if (pid == 0) {
@@ -79,7 +78,7 @@ int spawn_expect(struct spawn *s, enum init_word word, int *ret_fd, char ret_wha
 		return r;
 	if (r == 0) {
 		snprintf(ret_what, 120, "the sandbox's first process ended");
-		return -EPROTO;
+		return -EPIPE;
 	}
 	if (message.word == INIT_FAILED) {
 		memcpy(ret_what, message.text, sizeof(message.text));

@@ -13,11 +13,12 @@ struct spawn {
 	int socket; /* to it */
 };
 
-/* Clones init into new pid, mount and ipc namespaces and into the cgroup. Called while this process
- * has one thread. plan->cgroup_fd is the cgroup. 0 or negative errno. */
-int spawn_init(struct init_plan *plan, struct spawn *ret);
+/* Clones init into new pid, mount and ipc namespaces and into the cgroup, plan->cgroup_fd. Called
+ * while this process has one thread. joins_itself: it is cloned beside us and joins the cgroup before
+ * it does anything else. 0 or negative errno. */
+int spawn_init(struct init_plan *plan, bool joins_itself, struct spawn *ret);
 
-/* Waits for init's next word, which must be this one. 0, -EPROTO, or what INIT_FAILED says, with
+/* Waits for init's next word, which must be this one. 0, -EPIPE (it ended without a word), -EPROTO, or what INIT_FAILED says, with
  * its text in ret_what (120 bytes). *ret_fd as of init_recv. */
 int spawn_expect(struct spawn *s, enum init_word word, int *ret_fd, char ret_what[static 120]);
 

@@ -17,9 +17,9 @@
 /* What stands in the file `state`, one KEY=VALUE a line. */
 struct state {
 	char name[64];
-	bool is_live; /* not in the file: somebody holds the lock */
-	pid_t pid;    /* of the supervisor */
-	uint64_t pid_start; /* field 22 of /proc/PID/stat: tells it from a later process */
+	bool is_live;        /* not in the file: somebody holds the lock */
+	pid_t pid;           /* of the supervisor */
+	uint64_t pid_start;  /* field 22 of /proc/PID/stat: tells it from a later process */
 	uint64_t started_us; /* CLOCK_REALTIME */
 	uid_t uid;
 	uint32_t generation;

@@ -14,7 +14,6 @@
 #include "supervise.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,22 +29,24 @@
 #include "../kernel/events.h"
 #include "record.h"
 #include "refused.h"
+#include "shed.h"
 
 #define DRAIN_MS 50
 #define RETRY_MS 1000 /* a log that could not be written */
 #define RESTARTS 5
 #define RESTART_WINDOW_MS 60000
+#define SHED_MS 500
 #define STOP_MS 3000 /* the worker's last words */
 #define RING_URGENT (1ull << 32)
 
-static const int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM,
-	SIGWINCH, SIGTSTP, SIGCONT};
+static const int passed_on[] = {
+	SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGTSTP, SIGCONT};
 
 struct supervisor {
 	struct sandbox *sb;
 	struct loop *loop;
 	struct loop_io signals, init, init_end, worker_end, control, wake;
-	struct loop_timer drain_timer, flush_timer;
+	struct loop_timer drain_timer, flush_timer, shed_timer;
 	struct loop_hook hook;
 	struct events *events;
 	struct refused *refused;
@@ -84,8 +85,8 @@ static void set_audit_failed(struct supervisor *sv, bool is_failed)
 		log_notice("the audit log %s can be written again", sb->audit_path);
 	if (!policy_fails_closed(sb->policy))
 		return;
-	atomic_store(&sb->state->refuse,
-		is_failed ? NEJ_REASON_AUDIT_UNAVAILABLE : NEJ_REASON_NONE);
+	atomic_store(
+		&sb->state->refuse, is_failed ? NEJ_REASON_AUDIT_UNAVAILABLE : NEJ_REASON_NONE);
 	sb->settings.flags &= ~NEJ_F_AUDIT_FAILED;
 	if (is_failed)
 		sb->settings.flags |= NEJ_F_AUDIT_FAILED;
@@ -127,6 +128,16 @@ static void add_event(void *arg, const struct audit_event *event)
 	sv->is_dirty = true;
 }
 
+static void add_family(void *arg, const struct audit_event *event)
+{
+	struct supervisor *sv = arg;
+	struct audit_event of_sandbox = *event;
+
+	of_sandbox.generation = sv->sb->generation;
+	of_sandbox.cgroup_id = sv->sb->cgroup.id;
+	add_event(sv, &of_sandbox);
+}
+
 /* True when a ring holds still more: a worker that fills it may not keep us here. */
 static bool drain(struct supervisor *sv)
 {
@@ -148,6 +159,13 @@ static bool drain(struct supervisor *sv)
 static void on_drain_timer(struct loop_timer *timer)
 {
 	drain(CONTAINER_OF(timer, struct supervisor, drain_timer));
+}
+
+/* Loading took much that staying does not; a command that ends soon does not wait for it. */
+static void on_shed_timer(struct loop_timer *timer)
+{
+	(void)timer;
+	shed_memory();
 }
 
 static void on_wake(struct loop_io *io, uint32_t events)
@@ -384,7 +402,7 @@ static int build(struct supervisor *sv)
 	if (r >= 0)
 		r = events_new(sv->loop, sb->object, add_event, sv, &sv->events);
 	if (r >= 0 && sb->refused_fd >= 0)
-		r = refused_new(sv->loop, TAKE_FD(sb->refused_fd), add_event, sv, &sv->refused);
+		r = refused_new(sv->loop, TAKE_FD(sb->refused_fd), add_family, sv, &sv->refused);
 	return r;
 }
 
@@ -413,6 +431,7 @@ static void done(struct supervisor *sv)
 {
 	int signal_fd = sv->signals.fd;
 
+	sv->sb->n_families = refused_count(sv->refused);
 	refused_free(sv->refused);
 	events_free(sv->events);
 	cleanup_close(&signal_fd);
@@ -431,13 +450,14 @@ int supervise(struct sandbox *sb)
 		.wake = {on_wake, -1},
 		.drain_timer.on_timeout = on_drain_timer,
 		.flush_timer.on_timeout = on_flush_timer,
+		.shed_timer.on_timeout = on_shed_timer,
 		.hook.on_round = on_round,
 		.is_worker_ready = true,
 	};
 	int r = build(&sv);
 
 	if (r >= 0) {
-		malloc_trim(0); /* loading took much that staying does not */
+		loop_timer_set(sv.loop, &sv.shed_timer, SHED_MS);
 		r = loop_run(sv.loop);
 	}
 	finish(&sv);

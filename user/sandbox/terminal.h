@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 struct terminal {
-	int fd; /* the controlling terminal, or -1 */
+	int fd;        /* the controlling terminal, or -1 */
 	bool is_given; /* the command's group has the foreground, from us */
 	struct {
 		uid_t uid;

@@ -121,10 +121,13 @@ static void print_changes(const struct lines *old, const struct lines *new)
 {
 	size_t head = 0, tail = 0;
 
-	while (head < old->n && head < new->n && strcmp(old->at[head], new->at[head]) == 0)
+	while (head < old->n && head < new->n &&strcmp(old->at[head], new->at[head]) == 0)
 		head++;
-	while (tail < old->n - head && tail < new->n - head &&
-		strcmp(old->at[old->n - 1 - tail], new->at[new->n - 1 - tail]) == 0)
+	while (tail < old->n - head &&
+		tail < new->n -
+					head &&strcmp(old->at[old->n - 1 - tail],
+						new->at[new->n - 1 - tail]) ==
+			0)
 		tail++;
 	fprintf(stderr, "@@ -%zu,%zu +%zu,%zu @@\n", head + 1, old->n - head - tail, head + 1,
 		new->n - head - tail);
