@@ -217,6 +217,8 @@ int wanted_settle(struct wanted_list *l)
 {
 	int r;
 
+	if (!l->n)
+		return 0;
 	qsort(l->items, l->n, sizeof(*l->items), order_by_host);
 	for (size_t i = 0, end; i < l->n; i = end) {
 		struct wanted **items = l->items + i;
