@@ -148,7 +148,7 @@ struct nej_allow6_key {
 NEJ_ASSERT_LAYOUT(sizeof(struct nej_allow6_key) == 24);
 
 struct nej_allow {
-	__u8 verdict;       /* NEJ_PASS or NEJ_DENY */
+	__u8 verdict;       /* NEJ_PASS, NEJ_DENY, or NEJ_PROXY: as if there were no entry */
 	__u8 is_private_ok; /* the policy's `private` covers all of the range */
 	__u8 round;         /* of apply_policy: entries of an earlier round are taken away */
 	__u8 pad;

@@ -150,6 +150,21 @@ static void ranges_of_kernel_rules_are_let_straight_out(void **state)
 	assert_false(find_allow6("2606:2800:220::9", IPPROTO_TCP, 443, &found));
 }
 
+/* Not 65,535 of them. */
+static void range_of_every_port_is_one_entry(void **state)
+{
+	struct nej_allow found;
+
+	(void)state;
+	apply("version: 1\n"
+	      "rules:\n"
+	      "  - allow: 93.0.0.0/8:*\n"
+	      "    transport: kernel\n");
+	assert_true(find_allow4("93.1.2.3", IPPROTO_TCP, 0, &found));
+	assert_int_equal(found.verdict, NEJ_PASS);
+	assert_false(find_allow4("93.1.2.3", IPPROTO_TCP, 443, &found));
+}
+
 /* --- learning */
 
 struct asked {
@@ -324,6 +339,7 @@ int main(void)
 		T(next_policy_closes_what_it_does_not_open),
 		T(policy_that_opens_every_port_needs_no_entries),
 		T(ranges_of_kernel_rules_are_let_straight_out),
+		T(range_of_every_port_is_one_entry),
 		T(learnt_address_is_let_out_on_the_names_ports_until_it_expires),
 		T(worker_cannot_learn_what_the_policy_denies),
 		T(malformed_message_is_refused),

@@ -16,7 +16,9 @@
 #include "../../include/unix_paths.h"
 #include "../base/cleanup.h"
 #include "../base/clock.h"
+#include "allow.h"
 #include "learn.h"
+#include "ranges.h"
 
 #define N_PORTS 65536
 #define MAX_TTL_S 3600u
@@ -104,161 +106,6 @@ static int apply_ports(struct object *o, const struct policy *p, uint32_t *flags
 	return del_ports(fd, flags, has_any);
 }
 
-/* --- allow4, allow6 */
-
-struct allow_entry {
-	struct prefix prefix;
-	uint8_t proto;
-	uint16_t port; /* 0: every port */
-	struct nej_allow value;
-};
-
-static bool is_v4_prefix(const struct prefix *p)
-{
-	return addr_is_v4(&p->addr) && p->bits >= 96;
-}
-
-static int add_allow(struct object *o, const struct allow_entry *e)
-{
-	struct nej_allow4_key key4 = {.proto = e->proto, .port_be = htons(e->port)};
-	struct nej_allow6_key key6 = {.proto = e->proto, .port_be = htons(e->port)};
-	int r;
-
-	if (is_v4_prefix(&e->prefix)) {
-		key4.prefix_bits = 32 + e->prefix.bits - 96u;
-		memcpy(key4.addr, e->prefix.addr.b + 12, 4);
-		r = bpf_map_update_elem(object_map_fd(o, "allow4"), &key4, &e->value, BPF_ANY);
-	} else {
-		key6.prefix_bits = 32 + e->prefix.bits;
-		memcpy(key6.addr, e->prefix.addr.b, 16);
-		r = bpf_map_update_elem(object_map_fd(o, "allow6"), &key6, &e->value, BPF_ANY);
-	}
-	return r < 0 ? -errno : 0;
-}
-
-/* One entry a port of the range, or one for all. */
-static int add_allow_ports(struct object *o, struct allow_entry *e, uint16_t first, uint16_t last)
-{
-	int r = 0;
-
-	if (first <= 1 && last == 65535) {
-		e->port = 0;
-		return add_allow(o, e);
-	}
-	for (unsigned int port = first; port <= last && !r; port++) {
-		e->port = (uint16_t)port;
-		r = port ? add_allow(o, e) : 0;
-	}
-	return r;
-}
-
-/* Address number i of n evenly spread over a prefix, the last one included. */
-static struct addr spread_addr(const struct prefix *p, unsigned int i, unsigned int n_bits)
-{
-	struct addr a = p->addr;
-
-	for (unsigned int bit = 0; bit < 128u - p->bits; bit++) {
-		unsigned int at = p->bits + bit;
-		bool is_set = bit < n_bits ? (i >> (n_bits - 1 - bit)) & 1 : i & 1;
-
-		if (is_set)
-			a.b[at / 8] |= (uint8_t)(0x80 >> at % 8);
-	}
-	return a;
-}
-
-/*
- * Does `private` cover every address of the range? Looked at through up to 4096 addresses, both
- * ends of each equal part among them; where it does not, private addresses of the range are
- * refused one by one in the kernel.
- */
-static bool is_private_ok(const struct policy *p, const struct prefix *prefix)
-{
-	unsigned int host_bits = 128u - prefix->bits, n_bits = host_bits < 12 ? host_bits : 12;
-
-	if (addr_classify(&prefix->addr, NULL) != NEJ_RANGE_PRIVATE)
-		return false;
-	for (unsigned int i = 0; i < 1u << n_bits; i++) {
-		struct addr a = spread_addr(prefix, i, n_bits);
-
-		if (policy_check_resolved(p, &a) != NEJ_REASON_NONE)
-			return false;
-	}
-	return true;
-}
-
-static int add_ranges(struct object *o, const struct policy *p, uint8_t round)
-{
-	const struct policy_range *ranges;
-	size_t n = policy_kernel_ranges(p, &ranges);
-
-	for (size_t i = 0; i < n; i++) {
-		struct allow_entry e = {
-			.prefix = ranges[i].prefix,
-			.proto = ranges[i].proto,
-			.value = {.verdict = NEJ_PASS, .rule = ranges[i].rule, .round = round},
-		};
-		int r;
-
-		e.value.is_private_ok = is_private_ok(p, &e.prefix);
-		r = add_allow_ports(o, &e, ranges[i].first, ranges[i].last);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-/* Deletes the entries `is_stale` picks. Keys are collected first: a trie may not change under its
- * own iteration. */
-static int del_allow(int fd, size_t key_bytes, bool (*is_stale)(const struct nej_allow *, uint64_t),
-	uint64_t arg)
-{
-	_cleanup_free_ uint8_t *keys = NULL;
-	uint8_t next[sizeof(struct nej_allow6_key)];
-	size_t n = 0, cap = 0;
-	void *at = NULL;
-
-	while (!bpf_map_get_next_key(fd, at, next)) {
-		if (n == cap) {
-			uint8_t *more;
-
-			cap = cap ? cap * 2 : 64;
-			more = reallocarray(keys, cap, key_bytes);
-			if (!more)
-				return -ENOMEM;
-			keys = more;
-		}
-		at = memcpy(keys + n++ * key_bytes, next, key_bytes);
-	}
-	for (size_t i = 0; i < n; i++) {
-		struct nej_allow value;
-
-		if (!bpf_map_lookup_elem(fd, keys + i * key_bytes, &value) && is_stale(&value, arg))
-			bpf_map_delete_elem(fd, keys + i * key_bytes);
-	}
-	return 0;
-}
-
-static bool is_of_other_round(const struct nej_allow *value, uint64_t round)
-{
-	return value->round != round;
-}
-
-static bool is_expired(const struct nej_allow *value, uint64_t now_ns)
-{
-	return value->expiry_ns && value->expiry_ns < now_ns;
-}
-
-static int del_allow_both(
-	struct object *o, bool (*is_stale)(const struct nej_allow *, uint64_t), uint64_t arg)
-{
-	int r = del_allow(object_map_fd(o, "allow4"), sizeof(struct nej_allow4_key), is_stale, arg);
-
-	return r < 0 ? r
-		     : del_allow(object_map_fd(o, "allow6"), sizeof(struct nej_allow6_key),
-			       is_stale, arg);
-}
-
 /* --- Unix-domain sockets */
 
 /* Does a path end in these components, or an abstract name begin so? */
@@ -290,6 +137,16 @@ static uint32_t open_unix_rows(const struct policy *p)
 	return open;
 }
 
+static bool is_of_other_round(const struct nej_allow *value, uint64_t round)
+{
+	return value->round != round;
+}
+
+static bool is_expired(const struct nej_allow *value, uint64_t now_ns)
+{
+	return value->expiry_ns && value->expiry_ns < now_ns;
+}
+
 int apply_policy(struct object *o, const struct policy *p, struct nej_settings *settings)
 {
 	uint32_t flags = settings->flags & ~(uint32_t)(NEJ_F_ANY_PORT | NEJ_F_INBOUND_DENY);
@@ -299,11 +156,11 @@ int apply_policy(struct object *o, const struct policy *p, struct nej_settings *
 	r = apply_ports(o, p, &flags);
 	if (r < 0)
 		return r;
-	r = add_ranges(o, p, round);
+	r = ranges_apply(o, p, round);
 	if (r < 0)
 		return r;
 	/* Learned addresses go too: the names they were learned for are asked again. */
-	r = del_allow_both(o, is_of_other_round, round);
+	r = allow_del(o, is_of_other_round, round);
 	if (r < 0)
 		return r;
 	if (policy_denies_inbound(p))
@@ -363,10 +220,10 @@ static int learn_port(struct learned *l, uint8_t proto, uint16_t port)
 		int r;
 
 		e.prefix = (struct prefix){.addr = l->addrs[i], .bits = 128};
-		r = add_allow(l->o, &e);
+		r = allow_add(l->o, &e);
 		if (r == -ENOSPC) {
-			del_allow_both(l->o, is_expired, clock_monotonic_ns());
-			r = add_allow(l->o, &e);
+			allow_del(l->o, is_expired, clock_monotonic_ns());
+			r = allow_add(l->o, &e);
 		}
 		if (r < 0)
 			return r;
