@@ -182,7 +182,7 @@ static bool is_kernel_port(const struct policy *p, const struct host *name, uint
 	static const enum policy_scheme udp[] = {POLICY_SCHEME_UDP};
 	const enum policy_scheme *schemes = proto == IPPROTO_UDP ? udp : tcp;
 	size_t n = proto == IPPROTO_UDP ? ARRAY_SIZE(udp) : ARRAY_SIZE(tcp);
-	struct policy_decision d;
+	struct policy_decision d = {0};
 
 	for (size_t i = 0; i < n; i++) {
 		struct policy_ask ask = {.scheme = schemes[i], .host = name, .port = port};

@@ -363,7 +363,7 @@ int object_flows_fd(struct object *o)
 {
 	struct bpf_map_info info = {0};
 	__u32 len = sizeof(info);
-	LIBBPF_OPTS(bpf_get_fd_by_id_opts, opts, .open_flags = BPF_F_RDONLY);
+	struct bpf_get_fd_by_id_opts opts = {.sz = sizeof(opts), .open_flags = BPF_F_RDONLY};
 	int fd;
 
 	if (bpf_obj_get_info_by_fd(bpf_map__fd(o->skel->maps.flows), &info, &len) < 0)
@@ -400,7 +400,7 @@ int object_counters(struct object *o, uint64_t counts[NEJ_COUNTER_COUNT])
 /* Opens a map of another supervisor's sandbox, if it is of our version. */
 static int open_pinned(const char *name, const char *map, __u32 value_bytes, __u32 entries)
 {
-	LIBBPF_OPTS(bpf_obj_get_opts, opts, .file_flags = BPF_F_RDONLY);
+	struct bpf_obj_get_opts opts = {.sz = sizeof(opts), .file_flags = BPF_F_RDONLY};
 	struct bpf_map_info info = {0};
 	__u32 len = sizeof(info);
 	char path[PINS_PATH_BYTES];

@@ -41,7 +41,8 @@
 static int load(
 	enum bpf_prog_type type, unsigned int attach, const struct bpf_insn *insns, size_t n)
 {
-	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = (enum bpf_attach_type)attach);
+	struct bpf_prog_load_opts opts = {
+		.sz = sizeof(opts), .expected_attach_type = (enum bpf_attach_type)attach};
 	int fd = bpf_prog_load(type, "nej_probe", "GPL", insns, n, &opts);
 
 	return fd < 0 ? -errno : fd;
