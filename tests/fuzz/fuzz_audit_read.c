@@ -90,6 +90,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(suggest_print(path, to) == 0);
 	fclose(to);
 	check_text(text, len);
-	check_policy(text, len);
+	/* Compiling walks 65,536 ports: only for some, or little else would be tried. */
+	if (size % 16 == 0)
+		check_policy(text, len);
 	return 0;
 }

@@ -70,8 +70,8 @@ int chain_digest(struct chain *c, const char *line, const struct chain_link *lin
 
 struct chain_key;
 
-/* The private key of a file (PEM); made, mode 0600, when there is none, and then FILE.pub too. Of
- * several that make it at once one wins. -EPERM: others may read it; -EBADMSG: not an Ed25519 key. */
+/* The private key of a file (PEM); made, mode 0600, when there is none. The public half is kept beside
+ * it: of `audit.key` in `audit.pub`, mode 0644. Of several that make a key at once one wins. -EPERM: others may read it; -EBADMSG: not an Ed25519 key. */
 int chain_key_load(const char *path, struct chain_key **ret);
 int chain_key_load_public(const char *path, struct chain_key **ret); /* -ENOENT, -EBADMSG */
 void chain_key_free(struct chain_key *key);

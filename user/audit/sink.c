@@ -157,6 +157,13 @@ static void on_folded(const struct audit_event *e, void *arg)
 	add_record(arg, e, NULL);
 }
 
+/* The end is the last record, behind all that is still gathered. */
+static void close_before_end(struct audit_sink *s, const struct audit_event *e)
+{
+	if (e->kind == AUDIT_SANDBOX_FINISHED)
+		folds_close(s->folds, UINT64_MAX, on_folded, s);
+}
+
 void audit_sink_add(struct audit_sink *s, const struct audit_event *e)
 {
 	bool is_refusal = e->kind == AUDIT_NETWORK_BLOCKED || e->kind == AUDIT_DNS_BLOCKED;
@@ -170,11 +177,13 @@ void audit_sink_add(struct audit_sink *s, const struct audit_event *e)
 		if (folds_take(s->folds, e, now_ms))
 			return;
 	}
+	close_before_end(s, e);
 	add_record(s, e, NULL);
 }
 
 void audit_sink_add_extra(struct audit_sink *s, const struct audit_event *e, const char *extra)
 {
+	close_before_end(s, e);
 	add_record(s, e, extra);
 }
 

@@ -12,8 +12,9 @@
 #include "event.h"
 #include "ring.h"
 
-/* Where the key of a machine is; its public half, AUDIT_KEY_PATH.pub, is verify's default. */
-#define AUDIT_KEY_PATH "/var/lib/nej/audit"
+/* The key of a machine, and its public half, which is verify's default. */
+#define AUDIT_KEY_PATH "/var/lib/nej/audit.key"
+#define AUDIT_PUB_PATH "/var/lib/nej/audit.pub"
 
 struct audit_sink;
 
@@ -21,7 +22,7 @@ struct audit_sink_options {
 	const char *path;         /* the log; its head is PATH.head, rotated ones PATH.1, … */
 	const char *sandbox;      /* name in every record */
 	const char *key_path;     /* Ed25519 private key, PEM, made when missing, with its folder;
-				   PATH.pub beside it. NULL: heads are not signed */
+				   its public half beside it, see chain.h. NULL: heads are not signed */
 	uint64_t rotate_bytes;    /* 0: never */
 	unsigned int rotate_keep; /* rotated files kept, at least 1 */
 };

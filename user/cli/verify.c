@@ -15,7 +15,6 @@
 
 #define EXIT_BROKEN 1
 #define EXIT_USAGE 2
-#define DEFAULT_PUB AUDIT_KEY_PATH ".pub"
 
 struct options {
 	const char *key;
@@ -24,7 +23,7 @@ struct options {
 
 static const struct argp_option option_table[] = {
 	{"key", 'k', "PUB", 0,
-		"Public key (PEM) the head must be signed with; default: " DEFAULT_PUB, 0},
+		"Public key (PEM) the head must be signed with; default: " AUDIT_PUB_PATH, 0},
 	{0},
 };
 
@@ -61,7 +60,7 @@ static const struct argp argp = {
 /* The key to check with: NULL when none was asked for and there is no default one. */
 static int load_key(const struct options *o, struct chain_key **ret)
 {
-	const char *path = o->key ? o->key : DEFAULT_PUB;
+	const char *path = o->key ? o->key : AUDIT_PUB_PATH;
 	int r = chain_key_load_public(path, ret);
 
 	if (r == -ENOENT && !o->key) {

@@ -31,8 +31,8 @@ static inline void folder_make(struct folder *f)
 	assert_non_null(mkdtemp(f->dir));
 	snprintf(f->log, sizeof(f->log), "%s/a.jsonl", f->dir);
 	snprintf(f->head, sizeof(f->head), "%s.head", f->log);
-	snprintf(f->key, sizeof(f->key), "%s/keys/audit", f->dir);
-	snprintf(f->pub, sizeof(f->pub), "%s.pub", f->key);
+	snprintf(f->key, sizeof(f->key), "%s/keys/audit.key", f->dir);
+	snprintf(f->pub, sizeof(f->pub), "%s/keys/audit.pub", f->dir);
 }
 
 static inline void folder_remove(const struct folder *f)
