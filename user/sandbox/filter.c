@@ -9,9 +9,11 @@
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <seccomp.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -24,6 +26,7 @@
 #define TIOCLINUX_NR 0x541c
 #define X32_BIT 0x40000000u
 #define NETLINK_ROUTE_NR 0
+#define SOCK_TYPE_BITS 0xf
 
 /* Refused whole. ENOSYS where programs have a way without. */
 static const struct {
@@ -106,11 +109,20 @@ static void block_end(struct writer *w, int begin)
 		w->out[begin - 1].jf = (uint8_t)(w->n - begin);
 }
 
+/* Calls of i386 that libseccomp knows only as parts of socketcall; direct ones since Linux 4.3. */
+static const struct {
+	const char *name;
+	int nr;
+} direct_calls_x86[] = {{"socket", 359}, {"socketpair", 360}};
+
 /* Number of a call in an ABI; -1: it has no such call. */
 static int number(uint32_t arch, const char *name)
 {
 	int nr = seccomp_syscall_resolve_name_arch(arch, name);
 
+	for (size_t i = 0; arch == SCMP_ARCH_X86 && i < ARRAY_SIZE(direct_calls_x86); i++)
+		if (strcmp(direct_calls_x86[i].name, name) == 0)
+			nr = direct_calls_x86[i].nr;
 	return nr < 0 ? -1 : nr;
 }
 
@@ -126,14 +138,36 @@ static void judge_ioctl(struct writer *w, uint32_t arch)
 	block_end(w, begin);
 }
 
+/* Raw and ping sockets fail in the kernel before any hook could tell of them. */
+static void judge_inet(struct writer *w, uint32_t family, uint32_t action)
+{
+	int begin = block_begin(w, family);
+
+	load_arg(w, 2);
+	ret_if(w, IPPROTO_ICMP, action);
+	ret_if(w, IPPROTO_ICMPV6, action);
+	load_arg(w, 1);
+	emit(w, BPF_ALU | BPF_AND | BPF_K, SOCK_TYPE_BITS, 0, 0);
+	ret_if(w, SOCK_RAW, action);
+	ret_if(w, SOCK_PACKET, action); /* the kernel takes it for AF_PACKET */
+	ret(w, ALLOW);
+	block_end(w, begin);
+}
+
+/* Told like a family; where nobody is told the errno is the kernel's own. */
+static uint32_t raw_action(uint32_t family_action)
+{
+	return family_action == SECCOMP_RET_USER_NOTIF ? family_action : REFUSE(EPERM);
+}
+
 static void judge_socket(struct writer *w, uint32_t arch, uint32_t family_action)
 {
 	int begin = block_begin(w, (uint32_t)number(arch, "socket")), netlink;
 
 	load_arg(w, 0);
 	ret_if(w, AF_UNIX, ALLOW);
-	ret_if(w, AF_INET, ALLOW);
-	ret_if(w, AF_INET6, ALLOW);
+	judge_inet(w, AF_INET, raw_action(family_action));
+	judge_inet(w, AF_INET6, raw_action(family_action));
 	netlink = block_begin(w, AF_NETLINK);
 	load_arg(w, 2);
 	ret_if(w, NETLINK_ROUTE_NR, ALLOW); /* how programs ask for addresses and routes */

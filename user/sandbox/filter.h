@@ -10,10 +10,10 @@
 #include <linux/filter.h>
 #include <stddef.h>
 
-#define FILTER_MAX 256
+#define FILTER_MAX 320
 
 /* The program as classic BPF over struct seccomp_data. family_action: what a socket of another
- * family gets. Returns its length, or negative errno. */
+ * family, a raw or a ping socket gets. Returns its length, or negative errno. */
 int filter_build(struct sock_filter out[static FILTER_MAX], unsigned int family_action);
 
 /* Loads it for this process and its children; no_new_privs is set. Sockets of other families are

@@ -69,7 +69,7 @@ void record_started(const struct sandbox *sb)
 	buf_init(&b);
 	add_text(&b, "version", NEJ_VERSION);
 	add_text(&b, "kernel", machine.release);
-	add_text(&b, "cgroup", sb->cgroup.path);
+	add_text(&b, "cgroup_path", sb->cgroup.path);
 	add_text(&b, "user", sb->id.name);
 	add_text(&b, "net", sb->options->is_host_net ? "host" : "none");
 	add_bool(&b, "ipv6", sb->listeners.has & 1u << HANDOFF_PROXY6);
@@ -139,9 +139,11 @@ void record_finished(const struct sandbox *sb)
 	if (WIFSIGNALED(status))
 		add_number(&b, "signal", (uint64_t)WTERMSIG(status));
 	else
-		add_number(&b, "status", (uint64_t)WEXITSTATUS(status));
+		add_number(&b, "exit_status", (uint64_t)WEXITSTATUS(status));
 	if (object_counters(sb->object, counts) == 0) {
-		counts[NEJ_REASON_FAMILY] += sb->n_families; /* no hook sees them */
+		for (size_t i = 0; i < NEJ_REASON_COUNT; i++)
+			counts[i] += sb->refused_counts[i]; /* no hook sees them */
+		counts[NEJ_REASON_SOCKET_TYPE] += sb->n_types;
 		add_counts(&b, sb, counts);
 		add_counts(&b, sb, NULL);
 		add_number(&b, "redirected", counts[NEJ_COUNTER_REDIRECTED]);

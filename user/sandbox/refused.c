@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../base/cleanup.h"
@@ -26,7 +27,7 @@ struct refused {
 	int fd;
 	void (*on_event)(void *arg, const struct audit_event *event);
 	void *arg;
-	uint64_t count;
+	uint64_t n_families, n_types; /* attempts so far */
 	/* as large as this kernel's, which may be larger than ours */
 	struct seccomp_notif *call;
 	struct seccomp_notif_resp *answer;
@@ -58,13 +59,22 @@ static void read_owner(uint32_t pid, struct audit_event *event)
 		event->uid = st.st_uid;
 }
 
+/* Not another family: a raw or ping socket of this one. */
+static bool is_inet(const struct refused *r)
+{
+	uint32_t family = (uint32_t)r->call->data.args[0];
+
+	return family == AF_INET || family == AF_INET6;
+}
+
 static void tell(struct refused *r)
 {
 	char detail[96];
 	struct audit_event event = {
 		.kind = AUDIT_NETWORK_BLOCKED,
 		.layer = AUDIT_LAYER_KERNEL,
-		.reason = NEJ_REASON_FAMILY,
+		.reason = is_inet(r) ? NEJ_REASON_SOCKET_TYPE : NEJ_REASON_FAMILY,
+		.proto = is_inet(r) ? (uint8_t)r->call->data.args[2] : 0,
 		.rule = AUDIT_NO_RULE,
 		.count = 1,
 		.time_us = clock_real_us(),
@@ -75,7 +85,8 @@ static void tell(struct refused *r)
 
 	event.detail = (struct audit_text){detail, (uint32_t)n};
 	read_owner(r->call->pid, &event);
-	r->count++;
+	r->n_families += !is_inet(r);
+	r->n_types += is_inet(r);
 	r->on_event(r->arg, &event);
 }
 
@@ -83,7 +94,7 @@ static void say_no(struct refused *r)
 {
 	memset(r->answer, 0, r->sizes.seccomp_notif_resp);
 	r->answer->id = r->call->id;
-	r->answer->error = -EAFNOSUPPORT;
+	r->answer->error = is_inet(r) ? -EPERM : -EAFNOSUPPORT;
 	ioctl(r->io.fd, SECCOMP_IOCTL_NOTIF_SEND, r->answer); /* it may be gone: fine */
 }
 
@@ -146,9 +157,10 @@ int refused_new(struct loop *loop, int fd,
 	return 0;
 }
 
-uint64_t refused_count(const struct refused *r)
+void refused_count(const struct refused *r, uint64_t counts[NEJ_REASON_COUNT])
 {
-	return r ? r->count : 0;
+	for (size_t i = 0; r && i < NEJ_REASON_COUNT; i++)
+		counts[i] += r->counts[i];
 }
 
 void refused_free(struct refused *r)

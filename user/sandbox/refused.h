@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Socket families the command's filter refuses, told to the supervisor (seccomp_unotify(2)) so that
- * each attempt is on record. The answer is always no; without a supervisor the kernel says ENOSYS.
+ * Sockets the command's filter refuses (other families, raw, ping), told to the supervisor
+ * (seccomp_unotify(2)) so that each attempt is on record. The answer is always no; without a supervisor the kernel says ENOSYS.
  */
 #ifndef NEJ_SANDBOX_REFUSED_H
 #define NEJ_SANDBOX_REFUSED_H
@@ -15,7 +15,8 @@ struct refused;
 int refused_new(struct loop *loop, int fd,
 	void (*on_event)(void *arg, const struct audit_event *event), void *arg,
 	struct refused **ret);
-uint64_t refused_count(const struct refused *r); /* attempts so far; NULL: 0 */
+/* Attempts so far of FAMILY or SOCKET_TYPE; NULL: 0. */
+uint64_t refused_count(const struct refused *r, enum nej_reason reason);
 void refused_free(struct refused *r);
 
 #endif

@@ -431,7 +431,8 @@ static void done(struct supervisor *sv)
 {
 	int signal_fd = sv->signals.fd;
 
-	sv->sb->n_families = refused_count(sv->refused);
+	sv->sb->n_families = refused_count(sv->refused, NEJ_REASON_FAMILY);
+	sv->sb->n_types = refused_count(sv->refused, NEJ_REASON_SOCKET_TYPE);
 	refused_free(sv->refused);
 	events_free(sv->events);
 	cleanup_close(&signal_fd);
