@@ -25,6 +25,7 @@
 #define NEJ_MAX_CONNS 65536      /* connections of one worker: refused with `limit` */
 #define NEJ_MAX_LIMITED_RULES 1024 /* rules with limits in use: further ones admit nothing */
 #define NEJ_MAX_QUERIES 1024     /* resolver queries in flight: SERVFAIL */
+#define NEJ_MAX_HELD_BYTES (256u << 20) /* of a thread, for slow readers and unfinished heads: reset */
 #define NEJ_MAX_HEAD_BYTES 65536 /* request head, ClientHello: refused with `framing` */
 #define NEJ_AUDIT_RING_BYTES (1 << 20) /* worker to supervisor: full refuses new connections */
 

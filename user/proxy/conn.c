@@ -76,8 +76,7 @@ static void half_close(struct conn *c, struct half *h, bool is_reset)
 	static const struct linger rst = {.l_onoff = 1};
 	int fd = h->io.fd;
 
-	free(h->stash);
-	h->stash = NULL;
+	half_drop_stash(c, h);
 	if (h->pipe >= 0)
 		pool_return(&c->proxy->pool, h->pipe, !h->in_pipe);
 	h->pipe = -1;
@@ -166,8 +165,7 @@ void conn_drop_server(struct conn *c)
 {
 	struct stash *rest = c->server.stash;
 
-	free(c->client.stash);
-	c->client.stash = NULL;
+	half_drop_stash(c, &c->client);
 	c->server.stash = NULL;
 	half_close(c, &c->server, false);
 	c->server = (struct half){.io.fd = -1, .pipe = -1, .stash = rest};
@@ -208,6 +206,7 @@ void setup_free(struct conn *c)
 {
 	if (!c->setup)
 		return;
+	c->proxy->held_bytes -= c->setup->held;
 	buf_done(&c->setup->head);
 	free(c->setup);
 	c->setup = NULL;
@@ -261,6 +260,12 @@ int setup_wait(struct conn *c)
 	struct setup *s = c->setup;
 	int r = keep_view(s);
 
+	c->proxy->held_bytes += s->head.cap - s->held;
+	s->held = s->head.cap;
+	if (c->proxy->held_bytes > NEJ_MAX_HELD_BYTES) {
+		record_limit(c, "too much waits in unfinished first messages");
+		return CONN_RESET;
+	}
 	if (r == 0)
 		r = conn_watch(c, &c->client, setup_on_client);
 	if (r < 0)

@@ -84,7 +84,8 @@ struct proxy {
 	struct listener *listeners;
 	struct conn *conns;
 	size_t n_conns;
-	int spare_fd; /* given up for a moment when descriptors run out */
+	size_t held_bytes; /* kept for slow readers and unfinished heads */
+	int spare_fd;      /* given up for a moment when descriptors run out */
 	struct pool pool;
 	char *buf;              /* PROXY_BUF_BYTES, for one read at a time */
 	char note[160];         /* scratch: a refusal's detail, until it is told */
@@ -102,6 +103,7 @@ enum setup_kind {
 /* What a connection needs until its destination is known and reached. */
 struct setup {
 	struct buf head;  /* client bytes kept over a wait */
+	size_t held;      /* of head, as counted in proxy->held_bytes */
 	const char *view; /* client bytes nobody has taken; in head or in proxy->buf */
 	size_t view_len;
 	int (*step)(struct conn *c);    /* looks at the view; negative: close */

@@ -99,8 +99,7 @@ static int flush_up(struct conn *c)
 	if (r >= 0)
 		return 0;
 	/* it may have answered before it stopped reading */
-	free(c->client.stash);
-	c->client.stash = NULL;
+	half_drop_stash(c, &c->client);
 	c->http->is_broken = true;
 	c->server.is_readable = true;
 	return 0;
@@ -161,6 +160,20 @@ static int request_pull(struct conn *c)
 	return 1;
 }
 
+/* What the session keeps is counted; too much over all connections ends this one. */
+static int hold(struct conn *c)
+{
+	struct http *h = c->http;
+	size_t held = h->in.cap + h->server_in.cap + h->head.cap + h->url.cap;
+
+	c->proxy->held_bytes += held - h->held;
+	h->held = held;
+	if (c->proxy->held_bytes <= NEJ_MAX_HELD_BYTES)
+		return 0;
+	record_limit(c, "too much waits in unfinished requests");
+	return CONN_RESET;
+}
+
 /* Others have their turn; what is left comes as an event. */
 static int yield_turn(struct conn *c)
 {
@@ -191,7 +204,7 @@ static int run(struct conn *c)
 		if (up < 0 || !http_is_on(c, h))
 			return up < 0 ? up : 0;
 	} while (up || down);
-	return 0;
+	return hold(c);
 }
 
 static void http_on_client(struct loop_io *io, uint32_t events)
@@ -260,6 +273,7 @@ void http_free(struct conn *c)
 
 	if (!h)
 		return;
+	c->proxy->held_bytes -= h->held;
 	http_body_done(&h->up);
 	http_body_done(&h->down);
 	buf_done(&h->in);

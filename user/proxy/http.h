@@ -56,6 +56,7 @@ struct http {
 	size_t path_at;       /* where in url the path begins */
 	size_t method_len;    /* head begins with the method */
 	struct body up, down;
+	size_t held;      /* of the buffers, as counted in proxy->held_bytes */
 	uint64_t last_ms; /* something moved */
 	uint32_t rule;
 	bool is_fresh;      /* `in` holds bytes that were not looked at */

@@ -3,6 +3,7 @@
  * The proxy object and its listeners: accepting, also when descriptors run out. What becomes of an
  * accepted socket is conn.c's.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -179,6 +180,7 @@ void proxy_free(struct proxy *proxy)
 		return;
 	while (proxy->conns)
 		conn_close(proxy->conns, -ECONNRESET);
+	assert(!proxy->held_bytes);
 	for (l = proxy->listeners; l; l = next) {
 		int fd = l->io.fd;
 

@@ -57,12 +57,25 @@ static int want_out(struct conn *c, struct half *h)
 	return loop_mod(c->proxy->loop, &h->io, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
 }
 
+void half_drop_stash(struct conn *c, struct half *from)
+{
+	if (!from->stash)
+		return;
+	c->proxy->held_bytes -= from->stash->len;
+	free(from->stash);
+	from->stash = NULL;
+}
+
 /* from->stash is NULL here, or gets `data` behind what it holds. */
-static int stash_add(struct half *from, const char *data, size_t len)
+static int stash_add(struct conn *c, struct half *from, const char *data, size_t len)
 {
 	struct stash *old = from->stash, *s;
 	size_t have = old ? old->len - old->off : 0;
 
+	if (c->proxy->held_bytes > NEJ_MAX_HELD_BYTES) {
+		record_limit(c, "too much waits for slow readers");
+		return -ENOBUFS;
+	}
 	s = malloc(sizeof(*s) + have + len);
 	if (!s)
 		return -ENOMEM;
@@ -71,7 +84,8 @@ static int stash_add(struct half *from, const char *data, size_t len)
 	memcpy(s->data + have, data, len);
 	s->len = (uint32_t)(have + len);
 	s->off = 0;
-	free(old);
+	half_drop_stash(c, from);
+	c->proxy->held_bytes += s->len;
 	from->stash = s;
 	return 0;
 }
@@ -91,7 +105,7 @@ int half_send(struct conn *c, struct half *from, struct half *to, const void *da
 		if ((size_t)n == len_bytes)
 			return 0;
 	}
-	r = stash_add(from, (const char *)data + n, len_bytes - (size_t)n);
+	r = stash_add(c, from, (const char *)data + n, len_bytes - (size_t)n);
 	return r < 0 ? r : want_out(c, to);
 }
 
@@ -113,8 +127,7 @@ static int flush_stash(struct conn *c, struct half *from, struct half *to)
 	s->off += (uint32_t)n;
 	if (s->off < s->len)
 		return want_out(c, to);
-	free(s);
-	from->stash = NULL;
+	half_drop_stash(c, from);
 	return 1;
 }
 

@@ -22,6 +22,9 @@ int half_rearm(struct conn *c, struct half *h);
 int half_send(struct conn *c, struct half *from, struct half *to, const void *data,
 	size_t len_bytes, int flags);
 
+/* Forgets what `from` holds back. */
+void half_drop_stash(struct conn *c, struct half *from);
+
 /* Sends what `from` holds back. 1 all gone, 0 not yet, negative errno. */
 int half_flush(struct conn *c, struct half *from, struct half *to);
 

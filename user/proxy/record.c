@@ -123,21 +123,26 @@ struct refusal record_refusal(int error, uint32_t rule)
 	return why;
 }
 
+void record_limit(struct conn *c, const char *detail)
+{
+	const struct attempt *a = &c->attempt;
+	const struct refusal why = {.reason = NEJ_REASON_LIMIT, .rule = a->rule, .detail = detail};
+	struct ask ask = {.port = a->port, .app = a->app, .layer = a->layer};
+
+	if (a->host)
+		ask.as_sent = (struct http1_text){a->host, strlen(a->host)};
+	record_refused(c, &ask, &why, 0);
+}
+
 int record_bytes(struct conn *c, uint64_t bytes_out, uint64_t bytes_in)
 {
 	struct attempt *a = &c->attempt;
-	const struct refusal why = {.reason = NEJ_REASON_LIMIT,
-		.rule = a->rule,
-		.detail = "the bytes the policy allows are used up"};
-	struct ask ask = {.port = a->port, .app = a->app, .layer = a->layer};
 
 	a->bytes_out += bytes_out;
 	a->bytes_in += bytes_in;
 	if (!a->is_metered || quota_spend(*c->proxy->o.policy, a->rule, bytes_out, bytes_in) == 0)
 		return 0;
-	if (a->host)
-		ask.as_sent = (struct http1_text){a->host, strlen(a->host)};
-	record_refused(c, &ask, &why, 0);
+	record_limit(c, "the bytes the policy allows are used up");
 	return -EDQUOT;
 }
 

@@ -37,6 +37,8 @@ void record_refused(
 	struct conn *c, const struct ask *ask, const struct refusal *why, uint16_t status);
 /* The refusal that a negative result of record_allowed is. */
 struct refusal record_refusal(int error, uint32_t rule);
+/* A limit ends the attempt that goes on. */
+void record_limit(struct conn *c, const char *detail);
 /* Counts bytes that passed. -EDQUOT: a limit is exceeded, which is on record then. */
 int record_bytes(struct conn *c, uint64_t bytes_out, uint64_t bytes_in);
 /* Totals of the attempt that record_allowed opened, if any. */
