@@ -9,14 +9,24 @@
 
 #include "num.h"
 
+/* Words in host order, and which of their bits count: looked through at every dial. */
 struct range_row {
 	enum nej_range range;
-	uint8_t bits;
-	uint32_t words[4]; /* host order */
+	uint32_t words[4], mask[4];
 };
 
+/* The mask of one word of a prefix. */
+#define WORD_MASK(bits, word)                                                                      \
+	((bits) >= 32 * (word) + 32             ? 0xffffffffu                                      \
+			: (bits) <= 32 * (word) ? 0                                                \
+						: ~(0xffffffffu >> (((bits)-32 * (word)) & 31)))
+#define MASK(bits)                                                                                 \
+	{                                                                                          \
+		WORD_MASK(bits, 0), WORD_MASK(bits, 1), WORD_MASK(bits, 2), WORD_MASK(bits, 3)     \
+	}
+
 static const struct range_row range_rows[] = {
-#define ROW(range, bits, a, b, c, d, text) {NEJ_RANGE_##range, (bits), {(a), (b), (c), (d)}},
+#define ROW(range, bits, a, b, c, d, text) {NEJ_RANGE_##range, {(a), (b), (c), (d)}, MASK(bits)},
 #define X(range, bits, ...) ROW(range, bits, __VA_ARGS__)
 	NEJ_RANGES(X)
 #undef X
@@ -158,17 +168,11 @@ static enum nej_range range_of(const struct addr *a)
 		w[i] = ntohl(w[i]);
 	for (size_t i = 0; i < sizeof(range_rows) / sizeof(range_rows[0]); i++) {
 		const struct range_row *row = &range_rows[i];
-		unsigned int left = row->bits;
-		bool is_match = true;
+		uint32_t miss = 0;
 
-		for (int k = 0; k < 4 && left && is_match; k++) {
-			unsigned int n = left < 32 ? left : 32;
-			uint32_t mask = n == 32 ? 0xffffffff : ~(0xffffffffu >> n);
-
-			is_match = !((w[k] ^ row->words[k]) & mask);
-			left -= n;
-		}
-		if (is_match)
+		for (int k = 0; k < 4; k++)
+			miss |= (w[k] ^ row->words[k]) & row->mask[k];
+		if (!miss)
 			return row->range;
 	}
 	return NEJ_RANGE_PRIVATE;
