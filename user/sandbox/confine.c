@@ -5,8 +5,12 @@
 #include <cap-ng.h>
 #include <errno.h>
 #include <linux/securebits.h>
+#include <stdint.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "../base/cleanup.h"
 
 #define SECUREBITS                                                                                 \
 	(SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |                      \
@@ -25,4 +29,22 @@ int confine_become(const struct identity *id)
 	if (getuid() != id->uid || geteuid() != id->uid || setuid(0) == 0 || setgid(0) == 0)
 		return -EPERM;
 	return 0;
+}
+
+/* struct landlock_ruleset_attr of version 6; older headers lack its end. */
+struct scoped_attr {
+	uint64_t handled_access_fs;
+	uint64_t handled_access_net;
+	uint64_t scoped;
+};
+
+#define SCOPE_ABSTRACT_UNIX_SOCKET 1u
+
+void confine_abstract_sockets(void)
+{
+	struct scoped_attr attr = {.scoped = SCOPE_ABSTRACT_UNIX_SOCKET};
+	_cleanup_close_ int fd = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
+
+	if (fd >= 0)
+		syscall(SYS_landlock_restrict_self, fd, 0);
 }

@@ -9,4 +9,9 @@
  * errno; a process that failed half-way must end. */
 int confine_become(const struct identity *id);
 
+/* In the host's network namespace, where its abstract Unix-domain sockets are in reach: none made
+ * outside may be connected to any more (Landlock, Linux 6.12). Where the kernel cannot, fine: see
+ * object_load_unix. */
+void confine_abstract_sockets(void);
+
 #endif

@@ -213,6 +213,8 @@ static void give_up_privileges(const struct init *in)
 
 	if (r < 0)
 		fail(in, r, "becoming the sandbox's user");
+	if (!in->plan->wants_netns)
+		confine_abstract_sockets();
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		fail(in, -errno, "hiding init's memory");
 	r = filter_load(&fd);

@@ -199,23 +199,39 @@ static int prepare_audit(struct sandbox *sb)
 
 /* --- streams */
 
-/* A socket made outside the cgroup passes every hook: its cgroup is that of its maker. */
+/* Why a stream may not go into the sandbox; NULL if it may. A socket made outside the cgroup passes
+ * every hook: its cgroup is that of its maker. A folder opened outside leads around every mask. */
+static const char *why_not(int fd)
+{
+	struct sockaddr_storage sa;
+	socklen_t len = sizeof(sa);
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return NULL; /* closed */
+	if (S_ISREG(st.st_mode) || S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode) ||
+		S_ISBLK(st.st_mode))
+		return NULL;
+	if (S_ISDIR(st.st_mode))
+		return "a folder opened outside the sandbox";
+	if (!S_ISSOCK(st.st_mode))
+		return "neither a file nor a terminal, pipe or local socket";
+	if (getsockname(fd, (struct sockaddr *)&sa, &len) == 0 && sa.ss_family == AF_UNIX)
+		return NULL;
+	return "a network socket made outside the sandbox";
+}
+
 static int check_streams(void)
 {
 	for (int fd = 0; fd < 3; fd++) {
-		struct stat st;
-		struct sockaddr_storage sa;
-		socklen_t len = sizeof(sa);
+		const char *why = why_not(fd);
 
-		if (fstat(fd, &st) < 0 || !S_ISSOCK(st.st_mode))
-			continue;
-		if (getsockname(fd, (struct sockaddr *)&sa, &len) == 0 &&
-			(sa.ss_family == AF_UNIX || sa.ss_family == AF_NETLINK))
+		if (!why)
 			continue;
 		log_error(
-			"descriptor %d is a network socket made outside the sandbox: nothing could "
-			"keep the command from using it; redirect it through a pipe (`| cat`)",
-			fd);
+			"descriptor %d is %s: nothing could keep the command from using it; put a "
+			"pipe between (`| cat`)",
+			fd, why);
 		return SANDBOX_EXIT_USAGE;
 	}
 	return 0;

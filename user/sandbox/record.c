@@ -141,8 +141,7 @@ void record_finished(const struct sandbox *sb)
 	else
 		add_number(&b, "exit_status", (uint64_t)WEXITSTATUS(status));
 	if (object_counters(sb->object, counts) == 0) {
-		for (size_t i = 0; i < NEJ_REASON_COUNT; i++)
-			counts[i] += sb->refused_counts[i]; /* no hook sees them */
+		counts[NEJ_REASON_FAMILY] += sb->n_families; /* no hook sees them */
 		counts[NEJ_REASON_SOCKET_TYPE] += sb->n_types;
 		add_counts(&b, sb, counts);
 		add_counts(&b, sb, NULL);

@@ -157,10 +157,13 @@ int refused_new(struct loop *loop, int fd,
 	return 0;
 }
 
-void refused_count(const struct refused *r, uint64_t counts[NEJ_REASON_COUNT])
+uint64_t refused_count(const struct refused *r, enum nej_reason reason)
 {
-	for (size_t i = 0; r && i < NEJ_REASON_COUNT; i++)
-		counts[i] += r->counts[i];
+	if (!r)
+		return 0;
+	return reason == NEJ_REASON_FAMILY         ? r->n_families
+		: reason == NEJ_REASON_SOCKET_TYPE ? r->n_types
+						   : 0;
 }
 
 void refused_free(struct refused *r)
