@@ -9,7 +9,7 @@ for port in 22 25 3000 5432 8080 65535 3128 3129 4053 853; do
 	audit event=network_blocked "addr=$EVIL4" "port=$port" proto=tcp
 done
 expect ! '' inside $CLIENT tcp "$EVIL4" 443
-expect ! '' inside curl -sS --max-time 5 http://api.allowed.test:8080/
+expect ! "" inside curl -sSf --max-time 5 http://api.allowed.test:8080/
 audit event=network_blocked port=8080
 none_world kind=http
 evil_saw_nothing

@@ -13,7 +13,7 @@ for user in nobody daemon; do
 	expect ! '' inside nsenter -t 1 -n true
 	expect 0 '^none' inside bash -c 'for f in $(find /sys/fs/cgroup /proc/1/root/sys/fs/cgroup \
 		-name cgroup.procs 2>/dev/null); do (echo $$ >$f) 2>/dev/null && echo "$f"; done; echo none'
-	expect ! '' inside rm -rf "/sys/fs/bpf/nej/$NAME"
+	expect ! '' inside ls "/sys/fs/bpf/nej/$NAME/settings"
 	expect 0 '^none' inside bash -c 'ls /sys/fs/bpf/nej/*/* 2>/dev/null; echo none'
 done
 RUN=(-u root)
