@@ -7,6 +7,7 @@ set -euo pipefail
 
 : "${NEJ:?run scenarios with tests/run e2e}" "${E2E_SHARED:?}"
 E2E=$(mktemp -d /var/cache/nej-e2e/run.XXXXXX)
+echo $$ >"$E2E/pid"
 chmod 755 "$E2E"
 ID=$(basename "$E2E" | tr -dc 'a-zA-Z0-9')
 HOST_NS=nej-h-$ID
