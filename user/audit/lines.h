@@ -15,8 +15,8 @@ struct lines;
 int lines_open(const char *path, struct lines **ret);
 void lines_close(struct lines *l);
 
-/* 1 and the next line without its line feed, valid until the next call; 0: none for now, later
- * calls see what was written meanwhile; negative errno. */
+/* 1 and the next line without its line feed, valid until the next call; 0: none is there
+ * yet, a later call sees what was written meanwhile; negative errno. */
 int lines_next(struct lines *l, const char **ret_line, size_t *ret_len);
 
 #endif

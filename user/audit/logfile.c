@@ -119,9 +119,20 @@ int logfile_cut(struct logfile *f, uint64_t size_bytes)
 	return 0;
 }
 
+/* The log was removed under us: what comes must not go to a file nobody can read. */
+static int make_anew(struct logfile *f)
+{
+	int old = f->fd, r = open_log(f);
+
+	if (r == 0)
+		close(old);
+	return r;
+}
+
 /* Before an append: is the file as it was left? */
 static int check_size(struct logfile *f)
 {
+	uint64_t size_bytes = f->size_bytes;
 	struct stat st;
 	char last;
 
@@ -132,7 +143,15 @@ static int check_size(struct logfile *f)
 	}
 	if (fstat(f->fd, &st) < 0)
 		return -errno;
-	if ((uint64_t)st.st_size == f->size_bytes)
+	if (st.st_nlink == 0) {
+		int r = make_anew(f);
+
+		if (r < 0)
+			return r;
+		f->is_changed = size_bytes > 0;
+		return 0;
+	}
+	if ((uint64_t)st.st_size == size_bytes)
 		return 0;
 	f->is_changed = true;
 	f->size_bytes = (uint64_t)st.st_size;

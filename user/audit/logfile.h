@@ -17,7 +17,7 @@ struct logfile {
 	int fd, lock_fd;
 	uint64_t size_bytes; /* what is known to be good */
 	bool is_torn;        /* rubbish behind size_bytes that could not be cut off yet */
-	bool is_changed;     /* the size was not what we left: somebody else has written or cut */
+	bool is_changed; /* the size was not what we left: somebody else has written, cut or removed it */
 };
 
 /* Opens or makes the log, mode 0640, and takes its lock. -EBUSY: another writer has it; -ELOOP: a

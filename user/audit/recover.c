@@ -53,7 +53,7 @@ static int read_end(int fd, uint64_t size, size_t want, struct tail *ret)
 	end = len ? memrchr(t.data, '\n', len) : NULL;
 	t.torn_bytes = end ? (uint64_t)(t.data + len - end - 1) : len;
 	t.len = len - (size_t)t.torn_bytes;
-	begin = t.is_whole || !t.len ? t.data : memchr(t.data, '\n', t.len) + 1;
+	begin = t.is_whole || !t.len ? t.data : (char *)memchr(t.data, '\n', t.len) + 1;
 	t.len -= (size_t)(begin - t.data);
 	memmove(t.data, begin, t.len);
 	*ret = t;
@@ -206,10 +206,11 @@ static void judge(const struct walk *w, int head_error, struct recovery *ret)
 static uint64_t oldest_seq(const char *path)
 {
 	char name[PATH_MAX];
-	uint64_t first;
+	uint64_t first = 1;
 
 	logfile_name(path, logfile_count_old(path), name);
-	return recover_first_seq(name, &first) == 0 ? first : 1;
+	recover_first_seq(name, &first);
+	return first;
 }
 
 int recover(struct logfile *f, const struct chain_key *key, struct recovery *ret)

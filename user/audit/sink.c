@@ -303,12 +303,13 @@ static uint64_t first_after_rotation(const struct audit_sink *s)
 {
 	unsigned int keep = s->rotate_keep ? s->rotate_keep : 1;
 	char name[PATH_MAX];
-	uint64_t first;
+	uint64_t first = s->first;
 
 	if (logfile_count_old(s->file.path) < keep)
-		return s->first;
+		return first;
 	logfile_name(s->file.path, keep - 1, name);
-	return recover_first_seq(name, &first) == 0 ? first : s->first;
+	recover_first_seq(name, &first);
+	return first;
 }
 
 static void rotate(struct audit_sink *s, uint64_t now_ms)
@@ -422,6 +423,8 @@ void audit_sink_set_policy(struct audit_sink *s, uint32_t generation, const char
 			s->rules[i].is_known = false;
 }
 
+/* A log that cannot be written to now is open all the same, and is_failed: what its owner lets pass
+ * then is the policy's matter. */
 static int begin(struct audit_sink *s)
 {
 	struct recovery rec;
@@ -438,11 +441,10 @@ static int begin(struct audit_sink *s)
 			(unsigned long long)rec.missing, (unsigned long long)rec.torn_bytes);
 		log_warning("%s: %s", s->file.path, rec.detail);
 		add_own(s, AUDIT_AUDIT_GAP, NEJ_REASON_NONE, 1, rec.detail, more);
-		r = append(s);
+		append(s);
 	}
-	if (r == 0)
-		write_head(s, clock_monotonic_ms(), false);
-	return r < 0 || !s->is_head_failed ? r : -EIO;
+	write_head(s, clock_monotonic_ms(), false);
+	return 0;
 }
 
 int audit_sink_open(const struct audit_sink_options *o, struct audit_sink **ret)

@@ -34,7 +34,7 @@ typedef void audit_rule_lookup(void *arg, uint32_t generation, uint32_t rule, co
 
 /* Opens or continues the log: a torn last record is cut off and counted, a log shorter than its
  * head gets an audit_gap record. 0 or negative errno; -EBUSY: another process writes this log,
- * -EPERM: others may read the key. */
+ * -EPERM: others may read the key. A full disk is no error here: is_failed tells. */
 int audit_sink_open(const struct audit_sink_options *options, struct audit_sink **ret);
 void audit_sink_set_policy(struct audit_sink *sink, uint32_t generation, const char *sha256_hex,
 	audit_rule_lookup *lookup, void *arg);

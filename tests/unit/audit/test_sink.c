@@ -378,6 +378,47 @@ static void log_cut_under_a_running_writer_is_told(void **state)
 	folder_remove(&f);
 }
 
+static void log_removed_under_a_running_writer_is_told(void **state)
+{
+	struct audit_sink *sink;
+	struct verify_result v;
+	struct folder f;
+
+	(void)state;
+	folder_make(&f);
+	sink = folder_open(&f);
+	folder_write(sink, 5);
+	assert_int_equal(unlink(f.log), 0);
+	folder_write(sink, 5);
+	audit_sink_close(sink);
+	assert_int_equal(folder_count(f.log, "\"event\":\"audit_gap\""), 1);
+	v = folder_verify(&f);
+	assert_int_equal(v.fault, VERIFY_START);
+	assert_int_equal(v.missing, 5);
+	folder_remove(&f);
+}
+
+static void end_of_the_sandbox_is_the_last_record(void **state)
+{
+	struct audit_event e = event_of(AUDIT_DNS_BLOCKED, "evil.test");
+	struct audit_sink *sink;
+	struct folder f;
+	size_t len;
+
+	(void)state;
+	folder_make(&f);
+	sink = folder_open(&f);
+	for (int i = 0; i < 5; i++)
+		audit_sink_add(sink, &e);
+	e = event_of(AUDIT_SANDBOX_FINISHED, NULL);
+	audit_sink_add_extra(sink, &e, NULL);
+	audit_sink_close(sink);
+	_cleanup_free_ char *data = folder_read(f.log, &len);
+	assert_non_null(strstr(data, "\"count\":4,"));
+	assert_null(strchr(strstr(data, "sandbox_finished"), '\n')[1] ? data : NULL);
+	folder_remove(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -390,6 +431,8 @@ int main(void)
 		cmocka_unit_test(writer_killed_200_times_leaves_one_unbroken_chain),
 		cmocka_unit_test(write_that_is_cut_short_leaves_no_torn_line),
 		cmocka_unit_test(log_cut_under_a_running_writer_is_told),
+		cmocka_unit_test(log_removed_under_a_running_writer_is_told),
+		cmocka_unit_test(end_of_the_sandbox_is_the_last_record),
 		cmocka_unit_test(full_disk_fails_and_heals_with_exact_counts),
 	};
 
