@@ -427,6 +427,73 @@ static void other_users_of_a_scoped_cgroup_are_left_alone(void **state)
 	world_set_flags(&world, NEJ_F_ACTIVE | NEJ_F_OWN_NETNS);
 }
 
+/* Where IPv6 is switched off: IPv6 destinations reach the proxy over IPv4. */
+static void without_ipv6_the_proxy_is_reached_over_ipv4(void **state)
+{
+	struct target dns = {.addr = "2001:4860:4860::8888", .port = 53, .type = SOCK_DGRAM};
+
+	(void)state;
+	world_set_flags(&world, NEJ_F_ACTIVE | NEJ_F_OWN_NETNS | NEJ_F_V4_ONLY);
+	expect_redirect("2606:2800:220:1::1", 443, world.proxy4, "[2606:2800:220:1::1]:443");
+	expect_redirect("93.184.216.34", 443, world.proxy4, "93.184.216.34:443");
+	/* The kernel sends no native IPv6 datagram to an IPv4 address. */
+	assert_int_equal(world_run(&world, try_sendto, &dns).value, DENIED);
+}
+
+/* Connected, then halted: no data, but the reset of its end goes through. */
+static void reset_after_halt(struct world_result *ret, void *arg)
+{
+	const struct linger reset = {.l_onoff = 1};
+	struct target t = {.addr = "93.184.216.34", .port = 443};
+	struct sockaddr_storage sa;
+	socklen_t len = target_sockaddr(&t, &sa);
+	int fd = target_socket(&t), *pipes = arg;
+	char c;
+
+	if (connect(fd, (struct sockaddr *)&sa, len) < 0 || write(pipes[1], "x", 1) != 1 ||
+		read(pipes[2], &c, 1) != 1) {
+		ret->value = -errno;
+		return;
+	}
+	send(fd, "canary", 6, 0);
+	usleep(50000);
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	close(fd);
+	ret->value = 0;
+}
+
+static void halt_stops_data_and_lets_resets_pass(void **state)
+{
+	struct pollfd p = {.events = POLLIN};
+	int ready[2], go[2], pipes[4], status;
+	char bytes[64], c;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(ready) | pipe(go), 0);
+	memcpy(pipes, ready, sizeof(ready));
+	memcpy(pipes + 2, go, sizeof(go));
+	pid = fork();
+	if (!pid) {
+		struct world_result r;
+
+		world_enter(&world);
+		reset_after_halt(&r, pipes);
+		_exit(r.value ? 1 : 0);
+	}
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	p.fd = accept4(world.proxy4, NULL, NULL, SOCK_CLOEXEC);
+	assert_true(p.fd >= 0);
+	world_set_flags(&world, NEJ_F_ACTIVE | NEJ_F_OWN_NETNS | NEJ_F_HALTED);
+	assert_int_equal(write(go[1], "x", 1), 1);
+	assert_int_equal(poll(&p, 1, 3000), 1);
+	assert_int_equal(recv(p.fd, bytes, sizeof(bytes), 0), -1);
+	assert_int_equal(errno, ECONNRESET);
+	close(p.fd);
+	waitpid(pid, &status, 0);
+	assert_int_equal(status, 0);
+}
+
 static void nothing_is_allowed_before_the_settings_are_written(void **state)
 {
 	struct world bare;
@@ -462,6 +529,8 @@ int main(void)
 		T(halted_sandbox_connects_nowhere),
 		T(ports_of_proxy_and_stub_cannot_be_taken),
 		T(other_users_of_a_scoped_cgroup_are_left_alone),
+		T(without_ipv6_the_proxy_is_reached_over_ipv4),
+		T(halt_stops_data_and_lets_resets_pass),
 		cmocka_unit_test(nothing_is_allowed_before_the_settings_are_written),
 	};
 

@@ -159,6 +159,67 @@ static void talk_within(struct world_result *ret, void *arg)
 			sendto(udp, "x", 1, 0, (struct sockaddr *)&from, len) < 0 ? -errno : 0;
 }
 
+/* A client that connects its UDP socket is found as the owner of its port, too. */
+static void talk_connected(struct world_result *ret, void *arg)
+{
+	int server = listen_here(SOCK_DGRAM), client = open_dgram(AF_INET);
+	struct sockaddr_in at = {.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		.sin_port = htons(port_of(server))};
+	socklen_t len = sizeof(at);
+	char byte;
+
+	(void)arg;
+	if (connect(client, (struct sockaddr *)&at, sizeof(at)) < 0 ||
+		send(client, "x", 1, 0) != 1 ||
+		recvfrom(server, &byte, 1, 0, (struct sockaddr *)&at, &len) != 1 ||
+		sendto(server, "y", 1, 0, (struct sockaddr *)&at, len) != 1 ||
+		recv(client, &byte, 1, 0) != 1)
+		ret->value = -errno;
+	else
+		ret->value = byte == 'y' ? 0 : -EIO;
+}
+
+static int listen_here6(void)
+{
+	struct sockaddr_in6 at = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 || listen(fd, 4) < 0)
+		return -errno;
+	return fd;
+}
+
+static void talk_within6(struct world_result *ret, void *arg)
+{
+	int server = listen_here6();
+	struct target t = {.addr = "::1", .port = port_of(server)};
+
+	(void)arg;
+	try_connect(ret, &t);
+	t.addr = "::";
+	if (!ret->value)
+		try_connect(ret, &t);
+}
+
+static void ipv6_loopback_and_connected_datagrams_are_told_apart_too(void **state)
+{
+	struct target t = {.addr = "::1"};
+	int server;
+
+	(void)state;
+	open_shared();
+	server = listen_here6();
+	t.port = port_of(server);
+	assert_int_equal(world_run(&world, try_connect, &t).value, DENIED);
+	t.addr = "::";
+	assert_int_equal(world_run(&world, try_connect, &t).value, DENIED);
+	assert_int_equal(world_run(&world, talk_within6, NULL).value, 0);
+	assert_int_equal(world_run(&world, talk_connected, NULL).value, 0);
+	close(server);
+	world_close(&world);
+}
+
 static void loopback_of_others_is_refused_and_the_own_works(void **state)
 {
 	struct world_result r;
@@ -263,6 +324,7 @@ int main(void)
 		cmocka_unit_test(admitted_flow_goes_straight_out_and_no_other),
 		cmocka_unit_test(admitted_socket_is_not_free),
 		cmocka_unit_test(loopback_of_others_is_refused_and_the_own_works),
+		cmocka_unit_test(ipv6_loopback_and_connected_datagrams_are_told_apart_too),
 		cmocka_unit_test(inbound_connection_comes_from_loopback_only),
 	};
 
