@@ -66,6 +66,10 @@ static int add_node(struct builder *b, struct yaml_node *node, const struct fy_m
 	}
 	node->key = top->key;
 	top->key = NULL;
+	if (!node->line) { /* nothing stands there: the place is where it is missed */
+		node->line = node->key ? node->key->line : top->node->line;
+		node->column = node->key ? node->key->column : top->node->column;
+	}
 	if (top->last)
 		top->last->next = node;
 	else
@@ -119,6 +123,9 @@ static int add_scalar(struct builder *b, struct fy_event *event, const struct fy
 		return -ENOMEM;
 	node->len = text ? len : 0;
 	node->is_plain = !token || fy_token_scalar_style(token) == FYSS_PLAIN;
+	/* libfyaml marks what is between the quotes. */
+	if (!node->is_plain && node->column > 1)
+		node->column--;
 	node->is_null = node->is_plain && is_null_text(node->text, node->len);
 	if (memchr(node->text, 0, node->len)) {
 		fail(b, at, NULL, "a NUL byte");
