@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +118,31 @@ static void run(struct ends *ends, unsigned int n)
 	printf("together       %6.0f ns/record\n", (put_ns + drain_ns) / n);
 }
 
+/* Refusals of a flood: one destination again and again, then a new name each time. */
+static void flood(struct ends *ends, unsigned int n, bool is_distinct)
+{
+	double start = cpu_ns();
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct audit_event e = an_event();
+		char host[48];
+
+		e.kind = AUDIT_DNS_BLOCKED;
+		e.reason = NEJ_REASON_NO_RULE;
+		e.rule = AUDIT_NO_RULE;
+		if (is_distinct)
+			snprintf(host, sizeof(host), "%08x.tunnel.evil.test", i);
+		else
+			snprintf(host, sizeof(host), "evil.test");
+		e.host = (struct audit_text){host, (uint32_t)strlen(host)};
+		audit_sink_add(ends->sink, &e);
+		if (i % BATCH == 0)
+			audit_sink_flush(ends->sink);
+	}
+	printf("%s %6.0f ns/refusal\n", is_distinct ? "distinct flood" : "flood         ",
+		(cpu_ns() - start) / n);
+}
+
 static int check(void)
 {
 	struct verify_result *v = calloc(1, sizeof(*v));
@@ -143,6 +169,8 @@ int main(int argc, char **argv)
 	if (!mkdtemp(dir) || open_all(&ends) < 0)
 		return 1;
 	run(&ends, n);
+	flood(&ends, n, false);
+	flood(&ends, n, true);
 	audit_ring_close(ends.writer);
 	audit_ring_close(ends.reader);
 	audit_sink_close(ends.sink);

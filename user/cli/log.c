@@ -172,6 +172,8 @@ static void print_target(const struct audit_record *r, FILE *to)
 
 static void print_reason(const struct audit_record *r, FILE *to)
 {
+	if (r->reason && strcmp(r->reason, "none") == 0)
+		return;
 	if (r->rule_text) {
 		fprintf(to, "line %u: ", r->rule_line);
 		print_text(r->rule_text, to);

@@ -378,6 +378,41 @@ static void log_cut_under_a_running_writer_is_told(void **state)
 	folder_remove(&f);
 }
 
+static uint64_t head_seq(const struct folder *f)
+{
+	struct head head;
+
+	assert_int_equal(head_read(f->head, NULL, &head), 0);
+	return head.seq;
+}
+
+static void head_is_signed_every_thousand_records_and_every_second(void **state)
+{
+	struct audit_sink *sink;
+	struct folder f;
+	int ms;
+
+	(void)state;
+	folder_make(&f);
+	sink = folder_open(&f);
+	assert_int_equal(head_seq(&f), 0);
+	folder_write(sink, 999);
+	assert_int_equal(head_seq(&f), 0);
+	folder_write(sink, 1);
+	assert_int_equal(head_seq(&f), 1000);
+	folder_write(sink, 10);
+	assert_int_equal(head_seq(&f), 1000);
+	ms = audit_sink_flush(sink);
+	assert_in_range(ms, 1, 1000);
+	usleep((unsigned int)(ms + 5) * 1000);
+	assert_int_equal(audit_sink_flush(sink), -1); /* nothing pending: no CPU while idle */
+	assert_int_equal(head_seq(&f), 1010);
+	folder_write(sink, 3);
+	audit_sink_close(sink);
+	assert_int_equal(head_seq(&f), 1013);
+	folder_remove(&f);
+}
+
 static void log_removed_under_a_running_writer_is_told(void **state)
 {
 	struct audit_sink *sink;
@@ -431,6 +466,7 @@ int main(void)
 		cmocka_unit_test(writer_killed_200_times_leaves_one_unbroken_chain),
 		cmocka_unit_test(write_that_is_cut_short_leaves_no_torn_line),
 		cmocka_unit_test(log_cut_under_a_running_writer_is_told),
+		cmocka_unit_test(head_is_signed_every_thousand_records_and_every_second),
 		cmocka_unit_test(log_removed_under_a_running_writer_is_told),
 		cmocka_unit_test(end_of_the_sandbox_is_the_last_record),
 		cmocka_unit_test(full_disk_fails_and_heals_with_exact_counts),
