@@ -146,6 +146,10 @@ $(B)/bpf-test/test_%: tests/bpf/test_%.c $(B)/asan/libnej.a $(BPF_TEST_SKEL)
 	$(CC) $(COMMON) -I$(B)/bpf-test $(SAN) -O1 -g -MMD -MP -o $@ $< $(B)/asan/libnej.a \
 		$(LDLIBS) -lcmocka
 
+$(B)/bpf-test/bench_%: tests/bpf/bench_%.c $(USER_OBJ) $(LLHTTP_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(COMMON) $(CFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
+
 $(B)/fuzzobj/libnej.a: $(FUZZ_OBJ)
 	rm -f $@ && ar rcs $@ $^
 
