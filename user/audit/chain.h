@@ -16,7 +16,8 @@
  * N counts from 1 without gaps, P is the H of the line before (64 zeros in the very first), H is the
  * SHA-256, in lower-case hexadecimal, over the bytes of the line with `,"hash":"H"` taken out: all up
  * to the quote that closes P, and then `}`. Nothing between is looked at, so checking a log does not
- * depend on how the writer formats or orders the other keys, and costs one pass of SHA-256.
+ * depend on how the writer formats or orders the other keys, and costs one pass of SHA-256. Anybody can
+ * do it: `head -n1 LOG | jq -cj 'del(.hash)' | sha256sum` is that line's H.
  *
  * A chain alone does not show that its newest records were cut off. So the writer keeps a head beside
  * the log: the number and hash of the newest record, signed with Ed25519. It is replaced when the log
