@@ -23,6 +23,8 @@ struct resolve_answer {
 	struct addr addrs[RESOLVE_MAX_ADDRS];
 	size_t n_addrs;	  /* both families, IPv6 first, each in the server's order */
 	uint32_t ttl_s;	  /* smallest, capped */
+	char aliases[1024]; /* the names a chain of CNAMEs led over, each NUL-terminated */
+	size_t aliases_len;
 };
 
 /* A request in flight, embedded in its owner; cancel before the owner goes. */

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The stub's sockets: UDP in batches, TCP with many questions a connection; see stub.h. */
+/*
+ * Theory of operation. UDP: a batch is received, each question answered into the batch's own
+ * buffers, and all answers sent with one call; answers that come later are sent alone. Sockets are
+ * level-triggered, one batch an event, so that a flood does not keep the loop from the proxy.
+ * TCP: bytes are gathered until a question is whole; answers go out in the order they are ready
+ * (RFC 7766 section 6.2.1.1); a client that does not read its answers is not read from. A
+ * connection ends at its FIN, after its idle limit, or when a question is not one.
+ */
+#include "stub.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../base/buf.h"
+#include "../base/cleanup.h"
+#include "answer.h"
+
+#define BATCH 64
+#define QUERY_BYTES 1232
+#define MAX_TCP 128
+#define TCP_IDLE_MS 30000
+#define TCP_OUT_BYTES 262144
+#define TCP_REPLY_BYTES 65535
+
+struct socket {
+	struct loop_io io;
+	struct stub *stub;
+	struct socket *next;
+};
+
+struct session {
+	struct loop_io io;
+	struct loop_timer timer;
+	struct stub *stub;
+	struct session *next, **prev;
+	struct endpoint from;
+	struct buf in, out;
+	bool is_out_watched, is_eof, is_broken;
+	int n_owed; /* answers that are still to come */
+};
+
+/* One batch; answers stand where their questions' addresses do. */
+struct batch {
+	uint8_t in[BATCH][QUERY_BYTES];
+	uint8_t out[BATCH][DNSMSG_MAX_UDP_BYTES];
+	struct sockaddr_storage from[BATCH];
+	struct iovec in_iov[BATCH], out_iov[BATCH];
+	struct mmsghdr received[BATCH], sent[BATCH];
+};
+
+struct stub {
+	struct loop *loop;
+	struct answer answer;
+	struct socket *udp, *tcp;
+	struct session *sessions;
+	size_t n_sessions;
+	struct batch *batch;
+	uint8_t *reply; /* TCP_REPLY_BYTES */
+};
+
+/* --- UDP */
+
+static void send_udp(const struct answer_client *client, const uint8_t *msg, size_t len)
+{
+	struct socket *s = client->owner;
+	struct sockaddr_storage to;
+	socklen_t to_len = endpoint_to_sockaddr(&client->from, &to);
+
+	/* a full socket loses an answer, as a network would: the client asks again */
+	sendto(s->io.fd, msg, len, MSG_NOSIGNAL | MSG_DONTWAIT, (struct sockaddr *)&to, to_len);
+}
+
+static void send_batch(int fd, struct mmsghdr *msgs, unsigned int n)
+{
+	while (n) {
+		int sent = sendmmsg(fd, msgs, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (sent < 0 && errno == EAGAIN)
+			return;
+		if (sent <= 0)
+			sent = 1; /* that one cannot be sent */
+		msgs += sent;
+		n -= (unsigned int)sent;
+	}
+}
+
+static void prepare_batch(struct batch *b)
+{
+	for (int i = 0; i < BATCH; i++) {
+		b->in_iov[i] = (struct iovec){b->in[i], QUERY_BYTES};
+		b->received[i].msg_hdr = (struct msghdr){.msg_name = &b->from[i],
+			.msg_namelen = sizeof(b->from[i]),
+			.msg_iov = &b->in_iov[i],
+			.msg_iovlen = 1};
+	}
+}
+
+static void on_udp(struct loop_io *io, uint32_t events)
+{
+	struct socket *s = CONTAINER_OF(io, struct socket, io);
+	struct batch *b = s->stub->batch;
+	struct answer_client client = {.proto = IPPROTO_UDP, .owner = s};
+	unsigned int n_out = 0;
+	int n;
+
+	(void)events;
+	n = recvmmsg(io->fd, b->received, BATCH, MSG_DONTWAIT, NULL);
+	for (int i = 0; i < n; i++) {
+		struct msghdr *got = &b->received[i].msg_hdr;
+		size_t len = 0;
+
+		if (!(got->msg_flags & MSG_TRUNC) &&
+			endpoint_from_sockaddr(got->msg_name, &client.from) == 0)
+			len = answer_query(&s->stub->answer, b->in[i], b->received[i].msg_len,
+				&client, send_udp, b->out[n_out], DNSMSG_MAX_UDP_BYTES);
+		if (len) {
+			b->out_iov[n_out] = (struct iovec){b->out[n_out], len};
+			b->sent[n_out].msg_hdr = (struct msghdr){.msg_name = got->msg_name,
+				.msg_namelen = got->msg_namelen,
+				.msg_iov = &b->out_iov[n_out],
+				.msg_iovlen = 1};
+			n_out++;
+		}
+		got->msg_namelen = sizeof(b->from[i]);
+	}
+	send_batch(io->fd, b->sent, n_out);
+}
+
+/* --- TCP */
+
+static void session_free(struct session *t)
+{
+	struct stub *stub = t->stub;
+	int fd = t->io.fd;
+
+	answer_forget(&stub->answer, t);
+	loop_timer_del(stub->loop, &t->timer);
+	loop_del(stub->loop, &t->io, false);
+	close(fd);
+	buf_done(&t->in);
+	buf_done(&t->out);
+	*t->prev = t->next;
+	if (t->next)
+		t->next->prev = t->prev;
+	stub->n_sessions--;
+	free(t);
+}
+
+static void queue_tcp(struct session *t, const uint8_t *msg, size_t len)
+{
+	char head[2] = {(char)(len >> 8), (char)len};
+
+	buf_add(&t->out, head, 2);
+	buf_add(&t->out, msg, len);
+	if (t->out.is_failed)
+		t->is_broken = true;
+}
+
+static void flush_tcp(struct session *t)
+{
+	bool wants_out;
+	ssize_t n = 0;
+
+	if (t->out.len) {
+		n = send(t->io.fd, t->out.data, t->out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && errno != EAGAIN)
+			t->is_broken = true;
+		else if (n > 0)
+			buf_drop_front(&t->out, (size_t)n);
+	}
+	wants_out = t->out.len > 0;
+	if (wants_out != t->is_out_watched && !t->is_broken) {
+		t->is_out_watched = wants_out;
+		loop_mod(t->stub->loop, &t->io, wants_out ? EPOLLOUT : EPOLLIN);
+	}
+}
+
+/* A session's end is decided by its own events only; here it is woken for that. */
+static void send_tcp(const struct answer_client *client, const uint8_t *msg, size_t len)
+{
+	struct session *t = client->owner;
+
+	t->n_owed--;
+	queue_tcp(t, msg, len);
+	flush_tcp(t);
+	loop_timer_set(t->stub->loop, &t->timer, t->is_eof || t->is_broken ? 0 : TCP_IDLE_MS);
+}
+
+static void answer_tcp(struct session *t)
+{
+	struct answer_client client = {.from = t->from, .proto = IPPROTO_TCP, .owner = t};
+
+	while (t->in.len >= 2 && t->out.len < TCP_OUT_BYTES && !t->is_broken) {
+		size_t len = (size_t)(uint8_t)t->in.data[0] << 8 | (uint8_t)t->in.data[1], n;
+
+		if (t->in.len < 2 + len)
+			return;
+		t->n_owed++; /* send_tcp takes it back, perhaps before answer_query returns */
+		n = answer_query(&t->stub->answer, (uint8_t *)t->in.data + 2, len, &client,
+			send_tcp, t->stub->reply, TCP_REPLY_BYTES);
+		if (n) {
+			t->n_owed--;
+			queue_tcp(t, t->stub->reply, n);
+		} else if (len < DNSMSG_HEAD_BYTES || t->in.data[4] & 0x80) {
+			t->n_owed--;
+			t->is_broken = true; /* not DNS: nothing that follows can be trusted */
+		}
+		buf_drop_front(&t->in, 2 + len);
+	}
+}
+
+static void read_tcp(struct session *t)
+{
+	char bytes[4096];
+	ssize_t n = recv(t->io.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+	if (n < 0 && errno != EAGAIN)
+		t->is_broken = true;
+	if (n == 0)
+		t->is_eof = true;
+	if (n > 0)
+		buf_add(&t->in, bytes, (size_t)n);
+	if (t->in.is_failed)
+		t->is_broken = true;
+}
+
+static void on_session(struct loop_io *io, uint32_t events)
+{
+	struct session *t = CONTAINER_OF(io, struct session, io);
+
+	if (events & EPOLLERR)
+		t->is_broken = true;
+	if (events & (EPOLLIN | EPOLLHUP) && !t->is_eof && !t->is_broken)
+		read_tcp(t);
+	answer_tcp(t);
+	if (!t->is_broken)
+		flush_tcp(t);
+	if (t->is_broken || (t->is_eof && !t->out.len && t->n_owed <= 0)) {
+		session_free(t);
+		return;
+	}
+	if (t->is_eof && !t->is_out_watched)
+		loop_mod(t->stub->loop, &t->io, 0); /* only the answers that are owed */
+	loop_timer_set(t->stub->loop, &t->timer, TCP_IDLE_MS);
+}
+
+static void on_session_timeout(struct loop_timer *timer)
+{
+	struct session *t = CONTAINER_OF(timer, struct session, timer);
+
+	if (t->is_eof && !t->is_broken && (t->out.len || t->n_owed > 0))
+		loop_timer_set(t->stub->loop, timer, TCP_IDLE_MS);
+	else
+		session_free(t);
+}
+
+static void session_new(struct stub *stub, int fd, const struct sockaddr *from)
+{
+	struct session *t = stub->n_sessions < MAX_TCP ? calloc(1, sizeof(*t)) : NULL;
+
+	if (!t || endpoint_from_sockaddr(from, &t->from) < 0) {
+		free(t);
+		close(fd);
+		return;
+	}
+	t->stub = stub;
+	t->io.on_ready = on_session;
+	t->timer.on_timeout = on_session_timeout;
+	if (loop_add(stub->loop, &t->io, fd, EPOLLIN) < 0) {
+		close(fd);
+		free(t);
+		return;
+	}
+	t->next = stub->sessions;
+	t->prev = &stub->sessions;
+	if (t->next)
+		t->next->prev = &t->next;
+	stub->sessions = t;
+	stub->n_sessions++;
+	loop_timer_set(stub->loop, &t->timer, TCP_IDLE_MS);
+}
+
+static void on_accept(struct loop_io *io, uint32_t events)
+{
+	struct socket *s = CONTAINER_OF(io, struct socket, io);
+
+	(void)events;
+	for (int i = 0; i < BATCH; i++) {
+		struct sockaddr_storage from;
+		socklen_t len = sizeof(from);
+		int fd = accept4(
+			io->fd, (struct sockaddr *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd < 0)
+			return;
+		session_new(s->stub, fd, (struct sockaddr *)&from);
+	}
+}
+
+/* --- the stub */
+
+int stub_new(const struct stub_options *options, struct stub **ret)
+{
+	struct stub *stub = calloc(1, sizeof(*stub));
+
+	if (!stub)
+		return -ENOMEM;
+	stub->loop = options->loop;
+	stub->batch = malloc(sizeof(*stub->batch));
+	stub->reply = malloc(TCP_REPLY_BYTES);
+	if (!stub->batch || !stub->reply) {
+		free(stub->batch);
+		free(stub->reply);
+		free(stub);
+		return -ENOMEM;
+	}
+	prepare_batch(stub->batch);
+	answer_init(&stub->answer, options);
+	*ret = stub;
+	return 0;
+}
+
+static void free_sockets(struct stub *stub, struct socket *s)
+{
+	while (s) {
+		struct socket *next = s->next;
+		int fd = s->io.fd;
+
+		loop_del(stub->loop, &s->io, true);
+		close(fd);
+		free(s);
+		s = next;
+	}
+}
+
+void stub_free(struct stub *stub)
+{
+	if (!stub)
+		return;
+	while (stub->sessions)
+		session_free(stub->sessions);
+	answer_done(&stub->answer);
+	free_sockets(stub, stub->udp);
+	free_sockets(stub, stub->tcp);
+	free(stub->batch);
+	free(stub->reply);
+	free(stub);
+}
+
+static int add(struct stub *stub, struct socket **list, int fd,
+	void (*on_ready)(struct loop_io *io, uint32_t events))
+{
+	struct socket *s = calloc(1, sizeof(*s));
+	int r = s ? 0 : -ENOMEM;
+
+	if (s) {
+		s->stub = stub;
+		s->io.on_ready = on_ready;
+		r = loop_add(stub->loop, &s->io, fd, EPOLLIN);
+	}
+	if (r < 0) {
+		free(s);
+		close(fd);
+		return r;
+	}
+	s->next = *list;
+	*list = s;
+	return 0;
+}
+
+int stub_add_udp(struct stub *stub, int fd)
+{
+	return add(stub, &stub->udp, fd, on_udp);
+}
+
+int stub_add_tcp(struct stub *stub, int fd)
+{
+	return add(stub, &stub->tcp, fd, on_accept);
+}
