@@ -13,7 +13,7 @@ done
 for host in 123.pkg.test 0xff.pkg.test; do
 	expect 0 hello inside curl -sS --max-time 5 "http://$host/"
 done
-none_world kind=dns "name=~^[0-9]"
+none_world kind=dns "name=~^(0x)?[0-9a-f.]+$"
 none_world kind=packet proto=6 dst=127.0.0.1
 evil_saw_nothing
 verified

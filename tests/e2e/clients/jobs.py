@@ -1,0 +1,109 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Job control on a pseudo-terminal: an outer shell runs nej, the test types and reads. Arguments: the
+command that runs something in a sandbox. Prints `ok` after the last step; fails at the first that
+does not come within five seconds."""
+import fcntl
+import os
+import pty
+import select
+import struct
+import sys
+import termios
+import time
+
+RUN = " ".join(sys.argv[1:])
+COUNT = ("import signal, time; n = []; signal.signal(2, lambda *a: n.append(1)); "
+         "print('rea' 'dy', flush=True); time.sleep(1); time.sleep(.3); print('got', len(n))")
+
+
+class Terminal:
+    def __init__(self):
+        pid, self.fd = pty.fork()
+        if pid == 0:
+            os.environ.update(PS1="OUT> ", TERM="xterm")
+            os.execvp("bash", ["bash", "--norc", "-i"])
+        self.seen = b""
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def expect(self, text):
+        end = time.monotonic() + 5
+        while text.encode() not in self.seen:
+            if not select.select([self.fd], [], [], max(0, end - time.monotonic()))[0]:
+                sys.exit(f"no {text!r} in {self.seen[-500:]!r}")
+            self.seen += os.read(self.fd, 4096)
+        self.seen = self.seen[self.seen.index(text.encode()) + len(text):]
+
+    def resize(self, rows):
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 100, 0, 0))
+
+
+def inner_shell(t):
+    t.type(f"PS1='IN> ' {RUN} bash --norc -i\n")
+    t.expect("IN> ")
+    t.type("sleep 100\n")
+    time.sleep(0.3)
+    t.type("\x1a")
+    t.expect("Stopped")
+    t.type("fg\n")
+    t.expect("sleep 100")
+    time.sleep(0.2)
+    t.type("\x03")
+    t.expect("IN> ")
+    t.type("echo a >/dev/stderr && echo b >/dev/tty && echo wri''tten\n")
+    t.expect("written")
+    t.type("exit 3\n")
+    t.expect("OUT> ")
+    t.type("echo status=$?\n")
+    t.expect("status=3")
+
+
+def whole_job(t):
+    for resume in ("fg", "bg"):
+        t.type(f"{RUN} bash -c 'echo be\"\"gan; sleep 1; echo en\"\"ded'\n")
+        t.expect("began")
+        t.type("\x1a")
+        t.expect("Stopped")
+        t.type(f"{resume}\n")
+        t.expect("ended")
+        t.type("wait; echo all do''ne\n")
+        t.expect("all done")
+
+
+def signals(t):
+    t.type(f'{RUN} python3 -c "{COUNT}"\n')
+    t.expect("ready")
+    t.type("\x03")
+    t.expect("got 1")
+    t.type(f"{RUN} sh -c 'echo be\"\"gan; sleep 50'\n")
+    t.expect("began")
+    t.type("\x03")
+    t.expect("OUT> ")
+    t.type("echo status=$?\n")
+    t.expect("status=130")
+
+
+def full_screen(t):
+    t.type(f"{RUN} sh -c 'trap \"stty size\" WINCH; echo be\"\"gan; while :; do sleep .1; done'\n")
+    t.expect("began")
+    t.resize(41)
+    t.expect("41 100")
+    t.type("\x03")
+    t.expect("OUT> ")
+    t.type(f"{RUN} sh -c 'read x; echo got $x' | cat\n")
+    time.sleep(0.7)
+    t.type("a-line\n")
+    t.expect("got a-line")
+
+
+def main():
+    terminal = Terminal()
+    for step in (inner_shell, whole_job, signals, full_screen):
+        step(terminal)
+    terminal.type("exit\n")
+    print("ok")
+
+
+main()
