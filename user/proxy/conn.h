@@ -33,6 +33,7 @@ struct half {
 	bool is_eof : 1;      /* the FIN was read */
 	bool is_shut : 1;     /* our FIN was sent */
 	bool is_bulk : 1;     /* the last read filled the buffer: splice from now on */
+	bool is_kept : 1;     /* keepalive is set */
 };
 
 /* The attempt being made or going on: one audit record, and its totals at the end. */
@@ -87,6 +88,7 @@ struct proxy {
 	size_t held_bytes; /* kept for slow readers and unfinished heads */
 	int spare_fd;      /* given up for a moment when descriptors run out */
 	struct pool pool;
+	struct loop_timer keepalive;
 	char *buf;              /* PROXY_BUF_BYTES, for one read at a time */
 	char note[160];         /* scratch: a refusal's detail, until it is told */
 	struct buf out;         /* scratch: what is about to be sent */

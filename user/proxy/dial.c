@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "keepalive.h"
 
 #define MAX_ADDRS 16 /* of an answer, dialled; all of it is checked */
 #define MAX_TRIES 4  /* connecting at once */
-#define KEEPALIVE_IDLE_S 300
 
 struct
 try {
@@ -145,22 +145,22 @@ static void fail(struct dial *d, enum nej_reason reason, int error)
 static void connected(struct dial *d, int fd)
 {
 	d->conn->server.io.fd = fd;
+	d->conn->server.is_kept = false;
 	d->is_connected = true;
+	keepalive_want(d->conn->proxy);
 }
 
 static void on_try_ready(struct loop_io *io, uint32_t events);
 
 static int open_socket(const struct addr *a)
 {
-	int one = 1, idle_s = KEEPALIVE_IDLE_S;
+	int one = 1;
 	int fd = socket(
 		addr_is_v4(a) ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
 		return -errno;
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
-	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
 	return fd;
 }
 

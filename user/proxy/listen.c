@@ -14,11 +14,11 @@
 
 #include "../base/cleanup.h"
 #include "conn.h"
+#include "keepalive.h"
 
 #define ACCEPTS_A_ROUND 64 /* then others have their turn */
 #define PAUSE_MS 100       /* when not even a spare descriptor helps */
 #define DEFER_S 30         /* a connection without bytes is not accepted for as long */
-#define KEEPALIVE_IDLE_S 600
 
 /* A second descriptor of something at hand: the worker may open no files. */
 static int open_spare(const struct proxy *p)
@@ -145,16 +145,15 @@ static void on_incoming(struct loop_io *io, uint32_t events)
 int proxy_add_listener(struct proxy *proxy, int fd, bool is_eager)
 {
 	struct listener *l = calloc(1, sizeof(*l));
-	int one = 1, defer_s = DEFER_S, idle_s = KEEPALIVE_IDLE_S, r;
+	int one = 1, defer_s = DEFER_S, r;
 
 	if (!l)
 		return -ENOMEM;
 	l->proxy = proxy;
 	l->is_eager = is_eager;
-	/* accepted sockets inherit these */
+	/* Accepted sockets inherit this. No keepalive: their peers are on this machine, where the
+	 * kernel tells of every end. */
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
-	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
 	if (!is_eager)
 		setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &defer_s, sizeof(defer_s));
 	r = watch(l, fd);
@@ -190,6 +189,7 @@ void proxy_free(struct proxy *proxy)
 		close(fd);
 		free(l);
 	}
+	keepalive_stop(proxy);
 	pool_done(&proxy->pool);
 	buf_done(&proxy->out);
 	free(proxy->buf);
