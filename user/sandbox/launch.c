@@ -24,6 +24,7 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -561,6 +562,8 @@ int launch(const struct sandbox_options *options)
 	};
 	int r;
 
+	/* what our caller left open is neither the worker's nor the command's */
+	syscall(SYS_close_range, 3, ~0u, 0);
 	sb.options = options;
 	memset(sb.listeners.fds, -1, sizeof(sb.listeners.fds));
 	supervise_block_signals(&sb);

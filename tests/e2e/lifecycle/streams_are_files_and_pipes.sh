@@ -10,7 +10,8 @@ expect 2 'folder' on_host bash -c "exec $run touch $E2E/ran <$E2E"
 [ ! -e "$E2E/ran" ] || fail "the command ran"
 mkfifo "$E2E/pipe"
 nsenter --net="/run/netns/$HOST_NS" $run bash -c 'exec >/dev/null; sleep 5' >"$E2E/pipe" &
+run_pid=$!
 expect 0 '' timeout 3 cat "$E2E/pipe"
-wait
+wait "$run_pid"
 expect 0 '^x' inside bash -c 'echo x >/dev/stdout'
 none_world kind=canary
