@@ -5,50 +5,52 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 
-#include "../base/cleanup.h"
 #include "policy.h"
 
 #define N_PORTS 65536
 
-/* How many targets open a port is the sum of the steps up to it: one addition a range. */
-struct steps {
-	int32_t open[N_PORTS + 1], eager[N_PORTS + 1];
+/* From this port on, so many more (or fewer) targets open it. */
+struct step {
+	uint32_t port;
+	int32_t open, eager;
 };
 
-static void add_step(int32_t *steps, struct opens_ports p)
+static void add_step(struct buf *steps, struct opens_ports p, bool is_eager)
 {
+	struct step begin = {p.first, 1, is_eager}, end = {p.last + 1u, -1, -is_eager};
+
 	if (!p.first)
 		return;
-	steps[p.first]++;
-	steps[p.last + 1]--;
+	buf_add(steps, &begin, sizeof(begin));
+	buf_add(steps, &end, sizeof(end));
 }
 
 /* All protocols of TCP, or UDP. */
-static void add_opens(struct steps *s, const struct opens *o, bool is_udp, bool is_eager)
+static void add_opens(struct buf *steps, const struct opens *o, bool is_udp, bool is_eager)
 {
-	for (int i = 0; i < OPENS_COUNT; i++) {
-		if ((i == OPENS_UDP) != is_udp)
-			continue;
-		add_step(s->open, o->ports[i]);
-		if (is_eager)
-			add_step(s->eager, o->ports[i]);
-	}
+	for (int i = 0; i < OPENS_COUNT; i++)
+		if ((i == OPENS_UDP) == is_udp)
+			add_step(steps, o->ports[i], is_eager);
 }
 
-static void add_default(struct steps *s)
+static void add_default(struct buf *steps)
 {
-	static const struct opens_ports waiting[] = {{80, 80}, {443, 443}};
-	static const struct opens_ports eager[] = {{1, 79}, {81, 442}, {444, 65535}};
+	static const struct {
+		struct opens_ports ports;
+		bool is_eager;
+	} rows[] = {
+		{{1, 79}, true},
+		{{80, 80}, false},
+		{{81, 442}, true},
+		{{443, 443}, false},
+		{{444, 65535}, true},
+	};
 
-	for (size_t i = 0; i < 2; i++)
-		add_step(s->open, waiting[i]);
-	for (size_t i = 0; i < 3; i++) {
-		add_step(s->open, eager[i]);
-		add_step(s->eager, eager[i]);
-	}
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		add_step(steps, rows[i].ports, rows[i].is_eager);
 }
 
-static void add_rules(struct steps *s, const struct draft *d, bool is_udp)
+static void add_rules(struct buf *steps, const struct draft *d, bool is_udp)
 {
 	for (size_t i = 0; i < DRAFT_COUNT(d->patterns, struct pattern); i++) {
 		const struct pattern *p = DRAFT_AT(d->patterns, struct pattern, i);
@@ -60,55 +62,75 @@ static void add_rules(struct steps *s, const struct draft *d, bool is_udp)
 		size_t n = rule->is_deny ? 0 : opens_of(p, false, is_kernel, opens);
 
 		for (size_t k = 0; k < n; k++)
-			add_opens(s, &opens[k], is_udp, is_eager);
+			add_opens(steps, &opens[k], is_udp, is_eager);
 	}
 }
 
+static int compare_steps(const void *a, const void *b)
+{
+	const struct step *x = a, *y = b;
+
+	return x->port < y->port ? -1 : x->port > y->port;
+}
+
+static void end_row(struct policy_port *row, uint32_t end, struct buf *ports)
+{
+	if (!row->first)
+		return;
+	row->last = (uint16_t)(end - 1);
+	buf_add(ports, row, sizeof(*row));
+	row->first = 0;
+}
+
 /* Rows of equal state; true when every port is open. */
-static bool print_rows(const struct steps *s, uint8_t proto, struct buf *ports)
+static bool print_rows(struct buf *steps, uint8_t proto, struct buf *ports)
 {
 	struct policy_port row = {.proto = proto};
-	int32_t open = 0, eager = 0;
-	bool is_every = true;
+	struct step *all = (struct step *)(void *)steps->data;
+	size_t n = DRAFT_COUNT(*steps, struct step);
+	int64_t open = 0, eager = 0;
+	uint32_t closed_at = 1; /* the first port seen closed */
 
-	for (unsigned int port = 1; port <= N_PORTS; port++) {
-		bool is_open, is_eager;
+	if (n)
+		qsort(all, n, sizeof(*all), compare_steps);
+	for (size_t i = 0; i < n;) {
+		uint32_t port = all[i].port;
 
-		open += s->open[port];
-		eager += s->eager[port];
-		is_open = port < N_PORTS && open > 0;
-		is_eager = is_open && eager > 0;
-		if (port < N_PORTS && !is_open)
-			is_every = false;
-		if (row.first && (!is_open || is_eager != row.is_eager)) {
-			buf_add(ports, &row, sizeof(row));
-			row.first = 0;
+		for (; i < n && all[i].port == port; i++) {
+			open += all[i].open;
+			eager += all[i].eager;
 		}
-		if (is_open && !row.first) {
+		if (row.first && open > 0 && row.is_eager == (eager > 0))
+			continue;
+		end_row(&row, port, ports);
+		if (open > 0) {
 			row.first = (uint16_t)port;
-			row.is_eager = is_eager;
+			row.is_eager = eager > 0;
 		}
-		row.last = (uint16_t)port;
+		if (open > 0 && closed_at == port)
+			closed_at = N_PORTS;
+		else if (open <= 0 && closed_at == N_PORTS)
+			closed_at = port;
 	}
-	return is_every;
+	return n && closed_at == N_PORTS;
 }
 
 bool compile_ports(const struct draft *d, struct buf *ports)
 {
-	_cleanup_free_ struct steps *tcp = calloc(1, sizeof(*tcp));
-	_cleanup_free_ struct steps *udp = calloc(1, sizeof(*udp));
+	struct buf tcp, udp;
 	bool is_every;
 
-	if (!tcp || !udp) {
-		ports->is_failed = true;
-		return false;
-	}
-	add_rules(tcp, d, false);
+	buf_init(&tcp);
+	buf_init(&udp);
+	add_rules(&tcp, d, false);
 	if (d->is_default_allow)
-		add_default(tcp);
-	is_every = print_rows(tcp, IPPROTO_TCP, ports);
-	add_rules(udp, d, true);
-	print_rows(udp, IPPROTO_UDP, ports);
+		add_default(&tcp);
+	add_rules(&udp, d, true);
+	is_every = print_rows(&tcp, IPPROTO_TCP, ports);
+	print_rows(&udp, IPPROTO_UDP, ports);
+	ports->is_failed |= tcp.is_failed || udp.is_failed;
+	buf_done(&tcp);
+	buf_done(&udp);
 	return is_every;
 }
 

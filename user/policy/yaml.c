@@ -127,7 +127,7 @@ static int add_scalar(struct builder *b, struct fy_event *event, const struct fy
 	if (!node->is_plain && node->column > 1)
 		node->column--;
 	node->is_null = node->is_plain && is_null_text(node->text, node->len);
-	if (memchr(node->text, 0, node->len)) {
+	if (memchr(node->text, 0, node->len)) { /* from an escape: "\0" */
 		fail(b, at, NULL, "a NUL byte");
 		return -EINVAL;
 	}
@@ -210,6 +210,54 @@ static int run_parser(struct builder *b, struct fy_parser *parser)
 	return r;
 }
 
+/* Length of the UTF-8 character at s (RFC 3629: no overlong forms, no surrogates), or 0. */
+static size_t character_at(const unsigned char *s, size_t len)
+{
+	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+
+	if (n == 1)
+		return 1;
+	if (s[0] < 0xc2 || s[0] > 0xf4 || len < n)
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+		(s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+/* What no policy holds, and what libfyaml up to 0.7.12 does not end on (a directive that is not
+ * UTF-8 keeps it in its loop; seen by fuzz_policy). */
+static int check_characters(const char *text, size_t len, struct err_list *errs)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	unsigned int line = 1, column = 1;
+
+	if (len >= 3 && !memcmp(s, "\xef\xbb\xbf", 3))
+		column = 0; /* a byte order mark takes no place */
+	for (size_t i = 0, n; i < len; i += n, column++) {
+		n = character_at(s + i, len - i);
+		if (!n || (s[i] < 0x20 && !strchr("\t\n\r", s[i])) || !s[i] || s[i] == 0x7f) {
+			err_add(errs, line, column, "write the policy in UTF-8",
+				n ? "a control character (0x%02x)" : "not UTF-8 (byte 0x%02x)",
+				s[i]);
+			return -EINVAL;
+		}
+		if (s[i] == '%' && column == 1) {
+			err_add(errs, line, column, "take the line away",
+				"YAML directives are no part of the policy language");
+			return -EINVAL;
+		}
+		if (s[i] == '\n' || (s[i] == '\r' && (i + 1 == len || s[i + 1] != '\n'))) {
+			line++;
+			column = 0;
+		}
+	}
+	return 0;
+}
+
 int yaml_parse(const char *text, size_t len_bytes, struct arena *a, struct err_list *errs,
 	struct yaml_node **ret_root)
 {
@@ -223,8 +271,10 @@ int yaml_parse(const char *text, size_t len_bytes, struct arena *a, struct err_l
 		.diag = diag,
 	};
 	struct builder b = {.arena = a, .errs = errs};
-	int r;
+	int r = check_characters(text, len_bytes, errs);
 
+	if (r < 0)
+		return r;
 	if (!diag)
 		return -ENOMEM;
 	fy_diag_set_collect_errors(diag, true);

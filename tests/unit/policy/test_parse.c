@@ -29,6 +29,13 @@ static const struct row {
 	{"version: &x 1\nrules: *x\n", 1, 0, "anchors"},
 	{"version: !!int 1\n", 1, 0, "tags"},
 	{"? [a]\n: b\n", 1, 0, "not a word"},
+	{"version: 1\n# \xff\n", 2, 3, "UTF-8"},
+	{"rules: [\xed\xa0\x80]\n", 1, 9, "UTF-8"},
+	{"version: 1\x01\n", 1, 11, "control"},
+	{"\xef\xbb\xbf%x\n", 1, 1, "directives"},
+	{"%YAML 1.1\n---\nversion: 1\n", 1, 1, "directives"},
+	{"version: 1\nrules:\n%&\xb1\xb1\n", 3, 1, "directives"},
+	{"rules:\n  - allow: \"a\\0b\"\n", 2, 0, "NUL"},
 	/* keys */
 	{"version: 1\nrule: []\n", 2, 1, "rules"},
 	{"hostports: []\n", 1, 1, "host_ports"},

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A compiled policy with bytes changed: three bytes of place and one of value each. It is refused,
+ * or every question is answered from within the image.
+ */
+#include <assert.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../user/base/cleanup.h"
+#include "../../user/policy/policy.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char text[] =
+	"private: [10.0.0.0/8]\n"
+	"host_ports: [5432]\n"
+	"unix: [/run/x]\n"
+	"resolver: [192.0.2.53]\n"
+	"rules:\n"
+	"  - allow: GET,HEAD https://a.example/x/*/y/**\n"
+	"  - deny: [.b.example, '*.c.example', 'd.example:1-99']\n"
+	"  - {allow: [10.1.0.0/16, 192.0.2.7, '[2001:db8::]/32'], transport: kernel, note: why}\n"
+	"  - allow: ['*', 'tcp://d.example:*']\n"
+	"secrets: {T: {env: T, for: [.a.example]}}\n";
+
+static uint8_t *image;
+static size_t image_len;
+
+static void load_image(void)
+{
+	struct policy *p = NULL;
+	struct err_list errs;
+	struct stat st;
+
+	err_init(&errs, "policy.yaml");
+	assert(!policy_load_text(text, sizeof(text) - 1, NULL, &errs, &p));
+	assert(!fstat(policy_fd(p), &st));
+	image_len = (size_t)st.st_size;
+	image = malloc(image_len);
+	assert(image && pread(policy_fd(p), image, image_len, 0) == st.st_size);
+	policy_free(p);
+}
+
+static void ask(const struct policy *p, const char *name, enum policy_scheme scheme, bool has_url)
+{
+	struct policy_decision d;
+	struct policy_rule_info rule;
+	struct host h;
+	struct policy_ask a = {.scheme = scheme,
+		.host = &h,
+		.port = 443,
+		.has_url = has_url,
+		.method = "GET",
+		.method_len = 3,
+		.path = "/x/1/y/2",
+		.path_len = 8};
+
+	assert(!host_parse(name, strlen(name), &h));
+	policy_decide(p, &a, &d);
+	if (policy_rule(p, d.rule, &rule))
+		assert(strlen(rule.text) < image_len &&
+			(!rule.note || strlen(rule.note) < image_len));
+	policy_decide_dns(p, &h, &d);
+}
+
+static void use(const struct policy *p)
+{
+	static const char *const names[] = {"a.example", "x.a.example", "b.example",
+		"y.x.c.example", "d.example", "10.1.2.3", "192.0.2.7", "[2001:db8::7]"};
+	const struct policy_port *ports;
+	const struct policy_range *ranges;
+	const uint16_t *host_ports;
+	struct endpoint resolvers[4];
+	struct policy_limits limits;
+	volatile uint32_t sum = 0;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		ask(p, names[i], POLICY_SCHEME_ANY, false);
+		ask(p, names[i], POLICY_SCHEME_HTTPS, true);
+	}
+	for (size_t n = policy_ports(p, &ports); n--;)
+		sum += ports[n].last;
+	for (size_t n = policy_kernel_ranges(p, &ranges); n--;)
+		sum += ranges[n].rule;
+	for (size_t n = policy_host_ports(p, &host_ports); n--;)
+		sum += host_ports[n];
+	for (size_t i = 0; policy_unix_path(p, i); i++)
+		sum += (uint32_t)strlen(policy_unix_path(p, i));
+	sum += (uint32_t)strlen(policy_sha256(p)) + (uint32_t)policy_resolvers(p, resolvers, 4);
+	policy_limits(p, 0, &limits);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	_cleanup_free_ uint8_t *changed = NULL;
+	_cleanup_close_ int fd = memfd_create("image", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	struct policy *p = NULL;
+
+	if (!image)
+		load_image();
+	changed = malloc(image_len);
+	assert(fd >= 0 && changed);
+	memcpy(changed, image, image_len);
+	for (size_t i = 0; i + 4 <= size; i += 4) {
+		size_t at = data[i] | (size_t)data[i + 1] << 8 | (size_t)data[i + 2] << 16;
+
+		changed[at % image_len] = data[i + 3];
+	}
+	assert(write(fd, changed, image_len) == (ssize_t)image_len);
+	assert(!fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE));
+	if (!policy_map(fd, &p))
+		use(p);
+	policy_free(p);
+	return 0;
+}
