@@ -9,15 +9,17 @@
 static __always_inline void sendmsg_act(struct bpf_sock_addr *ctx, struct bpf_sock *sk, bool is_v6,
 	const struct nej_settings *s, struct nej_ask *ask, struct nej_decision *d)
 {
+	bool is_pass = d->verdict == NEJ_PASS;
 	struct nej_socket *sock;
 
-	if (d->verdict == NEJ_PASS)
+	if (is_pass && d->reason != NEJ_REASON_RULE)
 		return;
+	/* What a rule lets out needs its storage too: packets of sockets without one are dropped. */
 	sock = socket_ensure(sk);
-	if (!sock) {
+	if (!sock)
 		*d = decide_deny(ask, NEJ_REASON_INTERNAL);
+	if (!sock || is_pass)
 		return;
-	}
 	if (ask->facts & DEST_IS_V4)
 		sock->asked4 = ask->dest;
 	else

@@ -168,6 +168,12 @@ static int create(int family, int type, int protocol)
 	return world_run(&world, try_create, args).value;
 }
 
+/* By the hook, or by a kernel that has no such protocol. */
+static bool is_unsupported(int r)
+{
+	return r == UNSUPPORTED || r == -EPROTONOSUPPORT;
+}
+
 static void other_protocols_cannot_be_created(void **state)
 {
 	static const int families[] = {AF_INET, AF_INET6};
@@ -182,10 +188,10 @@ static void other_protocols_cannot_be_created(void **state)
 		assert_int_equal(create(f, SOCK_RAW, IPPROTO_RAW), -EPERM);
 		assert_int_equal(create(f, SOCK_RAW, IPPROTO_ICMP), -EPERM);
 		assert_int_equal(create(f, SOCK_RAW, 50), -EPERM);
-		assert_int_equal(create(f, SOCK_DGRAM, 136), UNSUPPORTED);  /* UDP-Lite */
-		assert_int_equal(create(f, SOCK_STREAM, 132), UNSUPPORTED); /* SCTP */
+		assert_true(is_unsupported(create(f, SOCK_DGRAM, 136)));  /* UDP-Lite */
+		assert_true(is_unsupported(create(f, SOCK_STREAM, 132))); /* SCTP */
 		assert_true(create(f, SOCK_SEQPACKET, 132) < 0);
-		assert_int_equal(create(f, SOCK_STREAM, 262), UNSUPPORTED); /* MPTCP */
+		assert_true(is_unsupported(create(f, SOCK_STREAM, 262))); /* MPTCP */
 	}
 	assert_true(world_count(&world, NEJ_REASON_SOCKET_TYPE) > 0);
 }

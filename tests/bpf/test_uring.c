@@ -131,7 +131,8 @@ static void ring_of_requests_is_no_way_around(void **state)
 		cases[i].target.port = 25;
 		assert_int_equal(world_run(&world, ring_connect, &cases[i]).value, DENIED);
 	}
-	assert_int_equal(world_run(&world, ring_socket, NULL).value, -EPERM);
+	r = world_run(&world, ring_socket, NULL);
+	assert_true(r.value == -EPERM || r.value == -EINVAL); /* the request is new in 5.19 */
 }
 
 static void ring_send(struct world_result *ret, void *arg)
