@@ -238,16 +238,34 @@ static bool probe_map_fd(struct probe_result *r)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/* With nothing left of the limit a map can only be made where it does not count (5.11). */
+static bool is_memlock_unused(void)
+{
+	struct rlimit limit, none;
+	int fd;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) < 0)
+		return false;
+	none = (struct rlimit){.rlim_cur = 0, .rlim_max = limit.rlim_max};
+	if (setrlimit(RLIMIT_MEMLOCK, &none) < 0)
+		return false;
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "nej_probe", 4, 4096, 64, NULL);
+	setrlimit(RLIMIT_MEMLOCK, &limit);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 static bool probe_memlock(struct probe_result *r)
 {
 	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_MEMLOCK, &limit) < 0)
-		return false;
-	if (limit.rlim_max == RLIM_INFINITY) {
-		SAY(r, "unlimited");
+	if (is_memlock_unused()) {
+		SAY(r, "not limited");
 		return true;
 	}
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) < 0)
+		return false;
 	SAY(r, "%llu KiB", (unsigned long long)limit.rlim_max / 1024);
 	return limit.rlim_max >= 64ull << 20;
 }
@@ -378,7 +396,7 @@ static const struct probe_row probe_rows[] = {
 		"they end at their next packet", PROBE_OPTIONAL, probe_sock_destroy},
 	{"ipv6", "IPv6 inside the sandbox", "the sandbox has IPv4 alone", PROBE_OPTIONAL,
 		probe_ipv6},
-	{"memlock", "room for BPF maps on Linux before 5.11", "newer kernels do not need it",
+	{"memlock", "room for BPF maps on Linux before 5.11", "loading may fail with EPERM",
 		PROBE_OPTIONAL, probe_memlock},
 	{"no_net_cls", "no cgroup v1 controller that takes the mark of a socket's cgroup",
 		"before Linux 5.15 a net_cls user could hide sockets from nej", PROBE_OPTIONAL,
