@@ -188,8 +188,9 @@ static void judge(const struct walk *w, int head_error, struct recovery *ret)
 	}
 	if (h && w->seq < h->seq) {
 		ret->missing = h->seq - w->seq;
-		snprintf(ret->detail, size, "%llu records are missing behind record %llu",
-			(unsigned long long)ret->missing, (unsigned long long)w->seq);
+		snprintf(ret->detail, size, "%llu record%s missing behind record %llu",
+			(unsigned long long)ret->missing, ret->missing == 1 ? " is" : "s are",
+			(unsigned long long)w->seq);
 		ret->seq = h->seq;
 		memcpy(ret->hash, h->hash, sizeof(ret->hash));
 	} else if (h && w->is_head_wrong) {
@@ -237,7 +238,8 @@ int recover(struct logfile *f, const struct chain_key *key, struct recovery *ret
 		return r;
 	judge(&w, head_error, &rec);
 	rec.first = w.head ? head.first : oldest_seq(f->path);
-	if (rec.torn_bytes && !rec.detail[0])
+	rec.is_gap = rec.detail[0] != 0;
+	if (rec.torn_bytes && !rec.is_gap)
 		snprintf(rec.detail, sizeof(rec.detail),
 			"the last record was torn: %llu bytes were cut off",
 			(unsigned long long)rec.torn_bytes);

@@ -17,6 +17,7 @@ struct recovery {
 	uint64_t torn_bytes; /* of a record cut in the middle, now gone from the file */
 	uint64_t missing;    /* records that the head has and the log has not */
 	char detail[160];    /* what is wrong, for people; "": nothing */
+	bool is_gap;         /* more than what a writer that was killed leaves: see detail */
 };
 
 /* f is open; its torn end is cut off. key may be NULL. 0 or negative errno. */

@@ -440,7 +440,8 @@ static int begin(struct audit_sink *s)
 		snprintf(more, sizeof(more), "\"missing\":%llu,\"torn_bytes\":%llu",
 			(unsigned long long)rec.missing, (unsigned long long)rec.torn_bytes);
 		log_warning("%s: %s", s->file.path, rec.detail);
-		add_own(s, AUDIT_AUDIT_GAP, NEJ_REASON_NONE, 1, rec.detail, more);
+		add_own(s, rec.is_gap ? AUDIT_AUDIT_GAP : AUDIT_ADOPTED, NEJ_REASON_NONE, 1,
+			rec.detail, more);
 		append(s);
 	}
 	write_head(s, clock_monotonic_ms(), false);

@@ -32,9 +32,10 @@ struct audit_sink_options {
 typedef void audit_rule_lookup(void *arg, uint32_t generation, uint32_t rule, const char **ret_text,
 	unsigned int *ret_line, const char **ret_note);
 
-/* Opens or continues the log: a torn last record is cut off and counted, a log shorter than its
- * head gets an audit_gap record. 0 or negative errno; -EBUSY: another process writes this log,
- * -EPERM: others may read the key. A full disk is no error here: is_failed tells. */
+/* Opens or continues the log: a torn last record is cut off, and an adopted record says so; a log
+ * that is shorter than its head, or not the one that was signed, gets an audit_gap record. 0 or
+ * negative errno; -EBUSY: another process writes this log, -EPERM: others may read the key. A full
+ * disk is no error here: is_failed tells. */
 int audit_sink_open(const struct audit_sink_options *options, struct audit_sink **ret);
 void audit_sink_set_policy(struct audit_sink *sink, uint32_t generation, const char *sha256_hex,
 	audit_rule_lookup *lookup, void *arg);

@@ -292,6 +292,35 @@ static void writer_killed_200_times_leaves_one_unbroken_chain(void **state)
 	assert_int_equal(v.fault, VERIFY_GOOD);
 	assert_true(v.n_records > 200 * 20);
 	assert_int_equal(v.missing, 0);
+	assert_int_equal(v.n_gaps, 0);
+	folder_remove(&f);
+}
+
+static void torn_end_of_a_killed_writer_is_cut_off_and_told(void **state)
+{
+	static const char torn[] = "{\"seq\":6,\"time\":\"2026-";
+	struct audit_sink *sink;
+	struct folder f;
+	int fd;
+
+	(void)state;
+	folder_make(&f);
+	if (fork() == 0) {
+		folder_write(folder_open(&f), 5);
+		_exit(0);
+	}
+	wait(NULL);
+	fd = open(f.log, O_WRONLY | O_APPEND);
+	assert_int_equal(write(fd, torn, sizeof(torn) - 1), sizeof(torn) - 1);
+	close(fd);
+	assert_int_equal(folder_verify(&f).fault, VERIFY_TORN);
+	sink = folder_open(&f);
+	folder_write(sink, 1);
+	audit_sink_close(sink);
+	assert_int_equal(folder_verify(&f).fault, VERIFY_GOOD);
+	assert_int_equal(folder_count(f.log, "\"torn_bytes\":22"), 1);
+	assert_int_equal(folder_count(f.log, "\"event\":\"adopted\""), 1);
+	assert_int_equal(folder_count(f.log, "audit_gap"), 0);
 	folder_remove(&f);
 }
 
@@ -464,6 +493,7 @@ int main(void)
 		cmocka_unit_test(floods_of_different_names_are_folded_by_site_with_exact_counts),
 		cmocka_unit_test(second_writer_is_refused),
 		cmocka_unit_test(writer_killed_200_times_leaves_one_unbroken_chain),
+		cmocka_unit_test(torn_end_of_a_killed_writer_is_cut_off_and_told),
 		cmocka_unit_test(write_that_is_cut_short_leaves_no_torn_line),
 		cmocka_unit_test(log_cut_under_a_running_writer_is_told),
 		cmocka_unit_test(head_is_signed_every_thousand_records_and_every_second),
