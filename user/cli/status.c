@@ -121,15 +121,13 @@ static const char *text(const json_t *j, const char *key)
 	return value && *value ? value : "-";
 }
 
-static void print_counters(const json_t *counters)
+/* Its numbers, one a line; objects in it are left out. */
+static void print_numbers(json_t *object, const char *prefix)
 {
-	const char *key;
-	json_t *value;
-
-	json_object_foreach(json_object_get(counters, "refused"), key, value)
-		printf("  refused %s: %lld\n", key, (long long)json_integer_value(value));
-	json_object_foreach((json_t *)counters, key, value) if (json_is_integer(value))
-		printf("  %s: %lld\n", key, (long long)json_integer_value(value));
+	for (void *it = json_object_iter(object); it; it = json_object_iter_next(object, it))
+		if (json_is_integer(json_object_iter_value(it)))
+			printf("  %s%s: %lld\n", prefix, json_object_iter_key(it),
+				(long long)json_integer_value(json_object_iter_value(it)));
 }
 
 static void print_plain(const json_t *j, bool is_long)
@@ -151,14 +149,12 @@ static void print_plain(const json_t *j, bool is_long)
 		text(j, "started"), text(j, "policy"), text(j, "policy_sha256"),
 		(long long)json_integer_value(json_object_get(j, "generation")), text(j, "audit"),
 		text(j, "cgroup"));
-	print_counters(json_object_get(j, "counters"));
+	print_numbers(json_object_get(json_object_get(j, "counters"), "refused"), "refused ");
+	print_numbers(json_object_get(j, "counters"), "");
 }
 
 static void print_all(const struct status *s)
 {
-	size_t i;
-	json_t *j;
-
 	if (s->is_json) {
 		json_dumpf(s->all, stdout, JSON_INDENT(1));
 		putchar('\n');
@@ -168,7 +164,8 @@ static void print_all(const struct status *s)
 		printf("no sandbox\n");
 	else
 		printf("%-20s %-9s %8s  %-12s %s\n", "NAME", "STATE", "PID", "USER", "POLICY");
-	json_array_foreach(s->all, i, j) print_plain(j, s->name != NULL);
+	for (size_t i = 0; i < json_array_size(s->all); i++)
+		print_plain(json_array_get(s->all, i), s->name != NULL);
 }
 
 int cli_status(int argc, char **argv)

@@ -44,10 +44,10 @@ struct sandbox {
 	struct spawn init;
 	bool joins_itself; /* init is not cloned into the cgroup */
 	struct terminal terminal;
-	int refused_fd;      /* of the command's filter; -1 */
+	int refused_fd;               /* of the command's filter; -1 */
 	uint64_t n_families, n_types; /* sockets its filter refused, when it has ended */
-	sigset_t signals;    /* mask at start, the command's */
-	int wait_status;     /* of the command, when it has ended */
+	sigset_t signals;             /* mask at start, the command's */
+	int wait_status;              /* of the command, when it has ended */
 };
 
 #endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* One row a command; each is one file of this directory. */
+#include "commands.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "check.h"
+#include "demo.h"
+#include "demo_client.h"
+#include "doctor.h"
+#include "env.h"
+#include "explain.h"
+#include "log.h"
+#include "run.h"
+#include "status.h"
+#include "suggest.h"
+#include "trust.h"
+#include "verify.h"
+#include "worker.h"
+
+const struct command commands[] = {
+	{"run", cli_run, "run a command in a sandbox"},
+	{"check", cli_check, "check a policy: errors and warnings"},
+	{"trust", cli_trust, "approve a policy that the sandbox's user could write"},
+	{"explain", cli_explain, "say what a policy decides on a request, and by which rule"},
+	{"log", cli_log, "print an audit log for people"},
+	{"suggest", cli_suggest, "print the policy lines that would have allowed what was denied"},
+	{"verify", cli_verify, "check the chain of an audit log"},
+	{"status", cli_status, "list running sandboxes and their counters"},
+	{"env", cli_env, "print the variables a sandbox sets"},
+	{"doctor", cli_doctor, "say what this machine has of what nej uses"},
+	{"demo", demo_main, "show a sandbox at work in a made-up internet"},
+	{"worker", cli_worker, NULL},
+	{"demo-client", demo_client_main, NULL},
+	{NULL, NULL, NULL},
+};
+
+const struct command *command_find(const char *name)
+{
+	for (const struct command *c = commands; c->name; c++)
+		if (strcmp(c->name, name) == 0)
+			return c;
+	return NULL;
+}
