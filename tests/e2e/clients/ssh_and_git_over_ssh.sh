@@ -18,5 +18,5 @@ audit event=network_allowed host=git.test port=22
 policy <<<'{version: 1, rules: [allow: git.test]}'
 within 2000 inside bash -c "$ssh root@git.test true"
 expect ! . inside bash -c "$ssh root@git.test true"
-audit 2 event=network_blocked port=22 layer=kernel
+audit event=network_blocked port=22 layer=kernel
 verified

@@ -23,5 +23,5 @@ output=$(inside /usr/bin/python3 "$E2E/odd.py")
 [ "$(grep -cE '^([1-5]|dropped)$' <<<"$output")" = 10 ] || fail "$output"
 expect 0 'NOERROR' inside dig @8.8.8.8 api.allowed.test
 none_world kind=dns
-audit event=dns_blocked reason=malformed-host
+audit event=dns_blocked "reason=~framing|malformed-host"
 verified
