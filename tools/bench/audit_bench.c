@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What an audit record costs, in ns of CPU: put (worker), drain with encoding, chain and write
- * (supervisor), and verify. audit_bench [RECORDS] writes its log to a folder of its own in /tmp.
+ * (supervisor), and verify. audit_bench [RECORDS] writes its log to a folder of its own in /tmp. After
+ * `make`: cc -O2 -D_GNU_SOURCE -o audit_bench tools/bench/audit_bench.c build/obj/user/audit/?*.o \
+ *	build/obj/user/base/?*.o -lcrypto -ljansson
  */
 #include <fcntl.h>
 #include <netinet/in.h>
