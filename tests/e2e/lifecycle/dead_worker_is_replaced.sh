@@ -7,8 +7,7 @@ inside bash -c "for i in \$(seq 60); do curl -s --max-time 2 http://api.allowed.
 	curl -sk --noproxy '*' --max-time 2 https://$EVIL4/; sleep 0.1; done" >"$E2E/out" 2>&1 &
 run=$!
 eventually grep -q hello "$E2E/out"
-worker=$(pgrep -f "nej worker|worker $NAME" | while read -r p; do
-	[ "$(stat -Lc %i "/proc/$p/ns/net")" = "$(stat -Lc %i "/run/netns/$HOST_NS")" ] && echo "$p"; done | head -n 1)
+worker=$(pgrep -fx "nej worker $NAME" || true)
 [ -n "$worker" ] || fail "no worker found"
 kill -KILL "$worker"
 wait "$run" || true
