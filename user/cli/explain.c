@@ -120,12 +120,14 @@ static void print_text(const struct policy *p, const char *request, const struct
 		if (rule.note)
 			printf("      note: %s\n", rule.note);
 	}
+	if (d->reason == NEJ_REASON_RULE && d->rule == POLICY_NO_RULE)
+		printf("      host_ports opens this port of the host\n");
 	if (d->reason == NEJ_REASON_NO_RULE && d->verdict == POLICY_ALLOW)
 		printf("      no rule denies it, and the policy's default is allow\n");
 	else if (d->reason != NEJ_REASON_RULE)
 		printf("      %s: %s\n", reasons[d->reason].word, reasons[d->reason].sentence);
 	if (d->is_inspect)
-		printf("      TLS to this host is inspected\n");
+		printf("      TLS has to be opened for it, which this build cannot\n");
 	if (d->verdict != POLICY_DENY && d->transport != POLICY_TRANSPORT_DIRECT)
 		printf("      transport: %s\n", transports[d->transport]);
 }

@@ -176,7 +176,8 @@ static int on_event(struct builder *b, struct fy_event *event)
 			b->depth--;
 		return 0;
 	case FYET_ALIAS:
-		fail(b, at, anchors_mend, "aliases are no part of the policy language");
+		fail(b, at, "a value that begins with `*` stands in quotes: \"*.example.com\"",
+			"a `*` without quotes is a YAML alias");
 		return -EINVAL;
 	default:
 		return 0;

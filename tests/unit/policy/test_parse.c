@@ -27,6 +27,8 @@ static const struct row {
 	{"version: 1\n---\nversion: 1\n", 0, 0, "second"},
 	{"rules: &x []\n", 1, 0, "anchors"},
 	{"version: &x 1\nrules: *x\n", 1, 0, "anchors"},
+	{"rules:\n  - allow: *.a.example\n", 2, 13, "in quotes"},
+	{"rules:\n  - allow: [a.example, *]\n", 2, 0, ""},
 	{"version: !!int 1\n", 1, 0, "tags"},
 	{"? [a]\n: b\n", 1, 0, "not a word"},
 	{"version: 1\n# \xff\n", 2, 3, "UTF-8"},
