@@ -17,10 +17,9 @@
 #include "keepalive.h"
 
 #define MAX_ADDRS 16 /* of an answer, dialled; all of it is checked */
-#define MAX_TRIES 4  /* connecting at once */
+#define MAX_TRIALS 4 /* connecting at once */
 
-struct
-try {
+struct trial {
 	struct loop_io io; /* fd -1: free */
 	struct dial *dial;
 };
@@ -33,7 +32,7 @@ struct dial {
 	uint64_t deadline_ms;
 	struct addr addrs[MAX_ADDRS];
 	size_t n_addrs, next;
-	struct try tries[MAX_TRIES];
+	struct trial trials[MAX_TRIALS];
 	struct refusal why; /* of the latest failure */
 	uint16_t port;
 	bool is_starting; /* inside dial_start: results are returned, not called back */
@@ -45,7 +44,7 @@ static struct loop *loop_of(const struct dial *d)
 	return d->conn->proxy->loop;
 }
 
-static void drop_try(struct dial *d, struct try *t)
+static void drop_trial(struct dial *d, struct trial *t)
 {
 	int fd = t->io.fd;
 
@@ -62,8 +61,8 @@ static void dial_free(struct dial *d)
 	if (d->req.query)
 		resolve_cancel(p->o.resolve, &d->req);
 	loop_timer_del(p->loop, &d->timer);
-	for (size_t i = 0; i < MAX_TRIES; i++)
-		drop_try(d, &d->tries[i]);
+	for (size_t i = 0; i < MAX_TRIALS; i++)
+		drop_trial(d, &d->trials[i]);
 	d->conn->dial = NULL;
 	free(d);
 }
@@ -150,7 +149,7 @@ static void connected(struct dial *d, int fd)
 	keepalive_want(d->conn->proxy);
 }
 
-static void on_try_ready(struct loop_io *io, uint32_t events);
+static void on_trial_ready(struct loop_io *io, uint32_t events);
 
 static int open_socket(const struct addr *a)
 {
@@ -165,7 +164,7 @@ static int open_socket(const struct addr *a)
 }
 
 /* Begins with one address. 0 connected or on its way, negative errno. */
-static int begin(struct dial *d, struct try *t, const struct addr *a)
+static int begin(struct dial *d, struct trial *t, const struct addr *a)
 {
 	struct endpoint to = {.addr = *a, .port = d->port};
 	struct sockaddr_storage sa;
@@ -184,25 +183,25 @@ static int begin(struct dial *d, struct try *t, const struct addr *a)
 		return 0;
 	}
 	t->dial = d;
-	t->io.on_ready = on_try_ready;
+	t->io.on_ready = on_trial_ready;
 	r = loop_add(loop_of(d), &t->io, fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
 	if (r < 0)
 		close(fd);
 	return r;
 }
 
-static struct try *free_try(struct dial *d)
+static struct trial *free_trial(struct dial *d)
 {
-	for (size_t i = 0; i < MAX_TRIES; i++)
-		if (d->tries[i].io.fd < 0)
-			return &d->tries[i];
+	for (size_t i = 0; i < MAX_TRIALS; i++)
+		if (d->trials[i].io.fd < 0)
+			return &d->trials[i];
 	return NULL;
 }
 
-static bool has_tries(const struct dial *d)
+static bool has_trials(const struct dial *d)
 {
-	for (size_t i = 0; i < MAX_TRIES; i++)
-		if (d->tries[i].io.fd >= 0)
+	for (size_t i = 0; i < MAX_TRIALS; i++)
+		if (d->trials[i].io.fd >= 0)
 			return true;
 	return false;
 }
@@ -218,7 +217,7 @@ static enum nej_reason reason_of(int error)
 static void begin_next(struct dial *d)
 {
 	while (d->next < d->n_addrs && !d->is_connected) {
-		struct try *t = free_try(d);
+		struct trial *t = free_trial(d);
 		int r;
 
 		if (!t)
@@ -250,9 +249,9 @@ static void proceed(struct dial *d)
 	struct conn *c = d->conn;
 	struct refusal why;
 
-	if (!d->is_connected && !d->is_failed && !has_tries(d))
+	if (!d->is_connected && !d->is_failed && !has_trials(d))
 		begin_next(d);
-	if (!d->is_connected && !d->is_failed && !has_tries(d))
+	if (!d->is_connected && !d->is_failed && !has_trials(d))
 		d->is_failed = true;
 	if (!d->is_connected && !d->is_failed)
 		set_timer(d);
@@ -269,9 +268,9 @@ static void proceed(struct dial *d)
 	}
 }
 
-static void on_try_ready(struct loop_io *io, uint32_t events)
+static void on_trial_ready(struct loop_io *io, uint32_t events)
 {
-	struct try *t = (struct try *)(void *)io;
+	struct trial *t = (struct trial *)(void *)io;
 	struct dial *d = t->dial;
 	socklen_t len = sizeof(int);
 	int error = 0;
@@ -279,7 +278,7 @@ static void on_try_ready(struct loop_io *io, uint32_t events)
 	if (getsockopt(io->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
 		error = errno;
 	if (error) {
-		drop_try(d, t);
+		drop_trial(d, t);
 		fail(d, reason_of(-error), -error);
 		begin_next(d); /* RFC 8305 section 5: a failure does not wait for the timer */
 	} else if (events & EPOLLOUT) {
@@ -360,8 +359,8 @@ static struct dial *dial_new(struct conn *c, uint16_t port)
 	d->timer.on_timeout = on_timeout;
 	d->deadline_ms = loop_now_ms(c->proxy->loop) + DIAL_LIMIT_MS;
 	d->is_starting = true;
-	for (size_t i = 0; i < MAX_TRIES; i++)
-		d->tries[i].io.fd = -1;
+	for (size_t i = 0; i < MAX_TRIALS; i++)
+		d->trials[i].io.fd = -1;
 	c->dial = d;
 	return d;
 }
