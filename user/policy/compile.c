@@ -369,6 +369,12 @@ static void add_options(struct compiler *c, const char *sha256)
 
 		buf_add(&c->sections[IMAGE_UNIX], &at, sizeof(at));
 	}
+	for (size_t i = 0; i < DRAFT_COUNT(d->lists, struct draft_list); i++) {
+		const char *path = DRAFT_AT(d->lists, struct draft_list, i)->path;
+		uint32_t at = add_text(c, path, strlen(path));
+
+		buf_add(&c->sections[IMAGE_LIST_PATHS], &at, sizeof(at));
+	}
 }
 
 /* --- the file */

@@ -31,6 +31,7 @@ static const size_t element_bytes[IMAGE_SECTIONS] = {
 	[IMAGE_PRIVATES] = sizeof(struct prefix),
 	[IMAGE_RESOLVERS] = sizeof(struct endpoint),
 	[IMAGE_UNIX] = sizeof(uint32_t),
+	[IMAGE_LIST_PATHS] = sizeof(uint32_t),
 };
 
 static bool has_sound_sections(const struct policy *p)
@@ -120,10 +121,18 @@ static bool has_sound_rules(const struct policy *p)
 	return true;
 }
 
+static bool has_sound_texts(const struct policy *p, int section)
+{
+	const uint32_t *texts = image_at(p, section);
+
+	for (size_t i = 0; i < count(p, section); i++)
+		if (texts[i] >= image_bytes(p, IMAGE_TEXT))
+			return false;
+	return true;
+}
+
 static bool has_sound_places(const struct policy *p)
 {
-	const uint32_t *unix_paths = image_at(p, IMAGE_UNIX);
-
 	for (size_t i = 0; i < p->n_nodes; i++)
 		if (p->nodes[i].first > p->n_refs || p->nodes[i].n > p->n_refs - p->nodes[i].first)
 			return false;
@@ -135,9 +144,8 @@ static bool has_sound_places(const struct policy *p)
 	for (size_t i = 0; i < p->n_lists; i++)
 		if (p->lists[i].target >= p->n_targets)
 			return false;
-	for (size_t i = 0; i < count(p, IMAGE_UNIX); i++)
-		if (unix_paths[i] >= image_bytes(p, IMAGE_TEXT))
-			return false;
+	if (!has_sound_texts(p, IMAGE_UNIX) || !has_sound_texts(p, IMAGE_LIST_PATHS))
+		return false;
 	for (size_t i = 0; i < p->header->n_prefix_bits; i++)
 		if (p->header->prefix_bits[i] > 128)
 			return false;

@@ -36,6 +36,7 @@ enum image_section {
 	IMAGE_PRIVATES,   /* struct prefix */
 	IMAGE_RESOLVERS,  /* struct endpoint */
 	IMAGE_UNIX,       /* uint32_t: text */
+	IMAGE_LIST_PATHS, /* uint32_t: text */
 	IMAGE_SECTIONS
 };
 

@@ -176,11 +176,21 @@ bool policy_opens_any_port(const struct policy *p)
 	return p->header->opens_any_port;
 }
 
+static const char *text_of(const struct policy *p, int section, size_t i)
+{
+	const uint32_t *texts = image_at(p, section);
+
+	return i < image_bytes(p, section) / sizeof(*texts) ? p->text + texts[i] : NULL;
+}
+
 const char *policy_unix_path(const struct policy *p, size_t i)
 {
-	const uint32_t *paths = image_at(p, IMAGE_UNIX);
+	return text_of(p, IMAGE_UNIX, i);
+}
 
-	return i < image_bytes(p, IMAGE_UNIX) / sizeof(*paths) ? p->text + paths[i] : NULL;
+const char *policy_list_path(const struct policy *p, size_t i)
+{
+	return text_of(p, IMAGE_LIST_PATHS, i);
 }
 
 void policy_count(const struct policy *p, size_t *ret_rules, size_t *ret_hosts)

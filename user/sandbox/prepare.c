@@ -101,11 +101,29 @@ static bool find_policy(const struct sandbox *sb, char out[static PATH_MAX])
 	return false;
 }
 
+/* 1 if the sandbox's user could write the policy or a list it names, 0 if not, negative errno. */
+static int is_writable(const struct sandbox *sb, char culprit[static PATH_MAX])
+{
+	int r = file_is_writable_by(sb->policy_path, sb->id.uid, sb->id.gid, culprit);
+	const char *list;
+
+	for (size_t i = 0; r == 0 && (list = policy_list_path(sb->policy, i)); i++) {
+		char path[2 * PATH_MAX];
+		const char *slash = strrchr(sb->policy_path, '/');
+
+		snprintf(path, sizeof(path), "%.*s%s",
+			*list == '/' ? 0 : (int)(slash - sb->policy_path + 1), sb->policy_path,
+			list);
+		r = file_is_writable_by(path, sb->id.uid, sb->id.gid, culprit);
+	}
+	return r;
+}
+
 static int check_trust(const struct sandbox *sb)
 {
 	char culprit[PATH_MAX] = "";
 	const char *path = sb->policy_path;
-	int r = file_is_writable_by(path, sb->id.uid, sb->id.gid, culprit);
+	int r = is_writable(sb, culprit);
 
 	if (r == 0)
 		return 0;
