@@ -151,6 +151,7 @@ static void *load(void *arg)
 {
 	struct loading *l = arg;
 
+	object_collect(); /* pins of sandboxes whose cgroup is gone */
 	l->result = object_load(l->sb->name, &l->sb->object, &l->error);
 	/* The host's abstract sockets are in reach where its network namespace is; paths are masked. */
 	if (l->result >= 0 && l->sb->options->is_host_net && object_load_unix(l->sb->object) == 0)
