@@ -52,6 +52,15 @@ static bool needs_inspection(const struct draft_rule *rule, const struct pattern
 	return is_tls && (rule->is_inspect || pattern_is_conditional(p));
 }
 
+static void warn_localhost(struct err_list *errs, const struct pattern *p)
+{
+	struct host h;
+
+	if (p->name && !host_parse(p->name, p->name_len, &h) && h.is_local)
+		err_warn(errs, p->line, p->column, "use host_ports for services of the host",
+			"`%.64s` never matches: loopback is the sandbox's own", p->text);
+}
+
 static void warn_range(const struct policy *policy, struct err_list *errs, const struct pattern *p)
 {
 	enum nej_range range;
@@ -87,6 +96,7 @@ static void warn_rule(
 			continue;
 		warn_suffix(errs, p);
 		warn_clear_text(errs, p);
+		warn_localhost(errs, p);
 		warn_range(policy, errs, p);
 		if (rule->transport == POLICY_TRANSPORT_KERNEL)
 			warn_kernel(errs, p);

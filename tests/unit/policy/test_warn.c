@@ -28,6 +28,7 @@ static const struct row {
 	{"rules:\n  - allow: GET https://a.example\n", 2, "inside TLS"},
 	{"rules:\n  - {allow: a.example, inspect: true}\n", 2, "inside TLS"},
 	{"rules:\n  - allow: 127.0.0.0/8\n", 2, "host_ports"},
+	{"rules:\n  - allow: localhost:5432\n", 2, "host_ports"},
 	{"rules:\n  - allow: 169.254.169.254\n", 2, "always refused"},
 	{"rules:\n  - allow: 10.0.0.0/8\n", 2, "private"},
 	{"private: [10.0.0.0/8]\nrules:\n  - allow: 10.0.0.0/8\n", 0, NULL},
