@@ -273,6 +273,20 @@ static int hide_sockets(struct mask *m)
 	return sockets_each(&plan, hide_socket, m);
 }
 
+/* The working folder was opened before the masks: where one lies over it, it would still show what is
+ * beneath. Where even root may not go again (some network file systems) no mask lies. */
+static int enter_again(struct mask *m)
+{
+	const char *cwd = m->plan->cwd;
+
+	if (cwd && chdir(cwd) == 0)
+		return 0;
+	if (cwd && errno == EACCES && strncmp(cwd, "/run/", 5) != 0 &&
+		strncmp(cwd, "/var/", 5) != 0)
+		return 0;
+	return chdir("/") < 0 ? failed(m, -errno, "/") : 0;
+}
+
 /* Every failure is fatal: a mask that is missing is a way out. */
 int mask_apply(const struct mask_plan *plan, char *ret_what, size_t what_bytes)
 {
@@ -302,5 +316,5 @@ int mask_apply(const struct mask_plan *plan, char *ret_what, size_t what_bytes)
 		r = add_user(&m);
 	if (r >= 0 && mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
 		r = failed(&m, -errno, "/proc");
-	return r;
+	return r < 0 ? r : enter_again(&m);
 }
