@@ -59,9 +59,10 @@ BPF_TEST_SKEL := $(patsubst tests/bpf/%.bpf.c,$(B)/bpf-test/%.skel.h,$(wildcard 
 # libFuzzer targets, one a parser.
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzz/%)
-CLANG_WARN := -Wno-unknown-warning-option -Wno-missing-field-initializers
+CLANG_WARN := -Wno-unknown-warning-option -Wno-missing-field-initializers \
+	-Wno-unused-but-set-variable
 FUZZ_SAN := -fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer
-FUZZ_OBJ := $(patsubst %.c,$(B)/fuzzobj/%.o,$(filter-out user/cli/% user/sandbox/%,$(USER_SRC))) \
+FUZZ_OBJ := $(patsubst %.c,$(B)/fuzzobj/%.o,$(filter-out user/sandbox/%,$(USER_SRC))) \
 	$(LLHTTP_NAMES:%=$(B)/fuzzobj/llhttp/%.o)
 
 .PHONY: all
