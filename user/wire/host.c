@@ -100,6 +100,7 @@ static int digit_of(char c)
 static bool is_all(const char *s, size_t len, int base)
 {
 	for (size_t i = 0; i < len; i++)
+		/* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): fold_name filled it */
 		if (digit_of(s[i]) >= base)
 			return false;
 	return true;
@@ -127,6 +128,7 @@ static int parse_part(const char *s, size_t len, uint64_t *ret)
 	if (!len || !is_all(s, len, base))
 		return -EINVAL;
 	for (size_t i = 0; i < len; i++) {
+		/* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): as above */
 		v = v * (uint64_t)base + (uint64_t)digit_of(s[i]);
 		if (v > UINT32_MAX)
 			return -EINVAL;
