@@ -133,8 +133,10 @@ static int open_audit(struct sandbox *sb)
 	}
 	if (r < 0)
 		return failed(r, sb->audit_path);
+	/* What a dead supervisor left was decided by another policy: its records name none. */
+	r = open_rings(sb);
 	audit_sink_set_policy(sb->sink, sb->generation, policy_sha256(sb->policy), lookup_rule, sb);
-	return open_rings(sb);
+	return r;
 }
 
 /* --- the parts */
