@@ -298,7 +298,7 @@ class Nginx(Contender):
         port, base = self.lab.port(), self.lab.dir / "nginx"
         base.mkdir(exist_ok=True)
         (base / "nginx.conf").write_text(f"""load_module {NGINX_STREAM};
-worker_processes 2; daemon off; pid {base}/pid; error_log {base}/error crit; 
+worker_processes 2; daemon off; pid {base}/pid; error_log {base}/error crit;
 events {{ worker_connections 9000; }}
 stream {{
   map $ssl_preread_server_name $to {{ hostnames; default ""; .bench.test {ORIGIN}:443; }}

@@ -74,9 +74,10 @@ int main(int argc, char **argv)
 	to.sin_port = htons((uint16_t)atoi(argv[2]));
 	if (report("setup", ring_open(&ring)))
 		return 1;
-	int fd = ring_call(&ring, &(struct io_uring_sqe){.opcode = 45 /* IORING_OP_SOCKET */,
-					  .fd = AF_INET,
-					  .off = is_udp ? SOCK_DGRAM : SOCK_STREAM});
+	int fd = ring_call(&ring,
+		&(struct io_uring_sqe){.opcode = 45 /* IORING_OP_SOCKET */,
+			.fd = AF_INET,
+			.off = is_udp ? SOCK_DGRAM : SOCK_STREAM});
 
 	if (fd < 0)
 		fd = socket(AF_INET, is_udp ? SOCK_DGRAM : SOCK_STREAM, 0);
@@ -86,15 +87,18 @@ int main(int argc, char **argv)
 	if (is_udp) {
 		msg.msg_name = &to;
 		msg.msg_namelen = sizeof(to);
-	} else if (report("connect", ring_call(&ring, &(struct io_uring_sqe){
-							       .opcode = IORING_OP_CONNECT,
-							       .fd = fd,
-							       .addr = (uintptr_t)&to,
-							       .off = sizeof(to)}))) {
+	} else if (report("connect",
+			   ring_call(&ring,
+				   &(struct io_uring_sqe){.opcode = IORING_OP_CONNECT,
+					   .fd = fd,
+					   .addr = (uintptr_t)&to,
+					   .off = sizeof(to)}))) {
 		return 1;
 	}
-	return report("send", ring_call(&ring, &(struct io_uring_sqe){.opcode = IORING_OP_SENDMSG,
-						       .fd = fd,
-						       .addr = (uintptr_t)&msg,
-						       .len = 1}));
+	return report("send",
+		ring_call(&ring,
+			&(struct io_uring_sqe){.opcode = IORING_OP_SENDMSG,
+				.fd = fd,
+				.addr = (uintptr_t)&msg,
+				.len = 1}));
 }
