@@ -22,16 +22,20 @@
 #include "answer.h"
 
 #define BATCH 64
-#define QUERY_BYTES 1232
+#define QUERY_BYTES 1232 /* longer questions hold nothing but padding */
+#define OUT_BYTES 65536
 #define MAX_TCP 128
 #define TCP_IDLE_MS 30000
+#define TCP_QUERY_BYTES 4096
 #define TCP_OUT_BYTES 262144
 #define TCP_REPLY_BYTES 65535
+#define PAUSE_MS 100 /* without descriptors nobody is accepted meanwhile */
 
 struct socket {
 	struct loop_io io;
 	struct stub *stub;
 	struct socket *next;
+	struct loop_timer pause; /* TCP: until accepting is tried again */
 };
 
 struct session {
@@ -45,11 +49,15 @@ struct session {
 	int n_owed; /* answers that are still to come */
 };
 
-/* One batch; answers stand where their questions' addresses do. */
+/* One batch. Answers stand behind one another in `out`: a slot of the largest size each would put
+ * all of them into the same few lines of the cache. */
 struct batch {
 	uint8_t in[BATCH][QUERY_BYTES];
-	uint8_t out[BATCH][DNSMSG_MAX_UDP_BYTES];
-	struct sockaddr_storage from[BATCH];
+	uint8_t out[OUT_BYTES];
+	size_t out_len;
+	unsigned int n_out;
+	int fd; /* whose round it is; -1: none */
+	struct sockaddr_in6 from[BATCH], to[BATCH];
 	struct iovec in_iov[BATCH], out_iov[BATCH];
 	struct mmsghdr received[BATCH], sent[BATCH];
 };
@@ -66,38 +74,69 @@ struct stub {
 
 /* --- UDP */
 
-static void send_udp(const struct answer_client *client, const uint8_t *msg, size_t len)
+static void flush_udp(struct batch *b)
 {
-	struct socket *s = client->owner;
-	struct sockaddr_storage to;
-	socklen_t to_len = endpoint_to_sockaddr(&client->from, &to);
+	struct mmsghdr *msgs = b->sent;
 
-	/* a full socket loses an answer, as a network would: the client asks again */
-	sendto(s->io.fd, msg, len, MSG_NOSIGNAL | MSG_DONTWAIT, (struct sockaddr *)&to, to_len);
-}
+	while (b->n_out) {
+		int sent = sendmmsg(b->fd, msgs, b->n_out, MSG_NOSIGNAL | MSG_DONTWAIT);
 
-static void send_batch(int fd, struct mmsghdr *msgs, unsigned int n)
-{
-	while (n) {
-		int sent = sendmmsg(fd, msgs, n, MSG_NOSIGNAL | MSG_DONTWAIT);
-
+		/* a full socket loses answers, as a network would: the client asks again */
 		if (sent < 0 && errno == EAGAIN)
-			return;
+			break;
 		if (sent <= 0)
 			sent = 1; /* that one cannot be sent */
 		msgs += sent;
-		n -= (unsigned int)sent;
+		b->n_out -= (unsigned int)sent;
 	}
+	b->n_out = 0;
+	b->out_len = 0;
+}
+
+/* Takes the answer that stands at the end of `out`. */
+static void push_udp(struct batch *b, const void *to, socklen_t to_len, size_t len)
+{
+	unsigned int i = b->n_out++;
+
+	memcpy(&b->to[i], to, to_len);
+	b->out_iov[i] = (struct iovec){b->out + b->out_len, len};
+	b->sent[i].msg_hdr.msg_namelen = to_len;
+	b->out_len += len;
+	if (b->n_out == BATCH || OUT_BYTES - b->out_len < DNSMSG_MAX_UDP_BYTES)
+		flush_udp(b);
+}
+
+/* An answer that came later, or out of the cache while its round lasts. */
+static void send_udp(const struct answer_client *client, const uint8_t *msg, size_t len)
+{
+	struct socket *s = client->owner;
+	struct batch *b = s->stub->batch;
+	struct sockaddr_storage to;
+	socklen_t to_len = endpoint_to_sockaddr(&client->from, &to);
+
+	if (s->io.fd == b->fd && len <= DNSMSG_MAX_UDP_BYTES) {
+		memcpy(b->out + b->out_len, msg, len);
+		push_udp(b, &to, to_len, len);
+		return;
+	}
+	sendto(s->io.fd, msg, len, MSG_NOSIGNAL | MSG_DONTWAIT, (struct sockaddr *)&to, to_len);
 }
 
 static void prepare_batch(struct batch *b)
 {
+	memset(b->received, 0, sizeof(b->received));
+	memset(b->sent, 0, sizeof(b->sent));
+	b->fd = -1;
+	b->n_out = 0;
+	b->out_len = 0;
 	for (int i = 0; i < BATCH; i++) {
 		b->in_iov[i] = (struct iovec){b->in[i], QUERY_BYTES};
 		b->received[i].msg_hdr = (struct msghdr){.msg_name = &b->from[i],
 			.msg_namelen = sizeof(b->from[i]),
 			.msg_iov = &b->in_iov[i],
 			.msg_iovlen = 1};
+		b->sent[i].msg_hdr = (struct msghdr){
+			.msg_name = &b->to[i], .msg_iov = &b->out_iov[i], .msg_iovlen = 1};
 	}
 }
 
@@ -106,11 +145,11 @@ static void on_udp(struct loop_io *io, uint32_t events)
 	struct socket *s = CONTAINER_OF(io, struct socket, io);
 	struct batch *b = s->stub->batch;
 	struct answer_client client = {.proto = IPPROTO_UDP, .owner = s};
-	unsigned int n_out = 0;
 	int n;
 
 	(void)events;
 	n = recvmmsg(io->fd, b->received, BATCH, MSG_DONTWAIT, NULL);
+	b->fd = io->fd;
 	for (int i = 0; i < n; i++) {
 		struct msghdr *got = &b->received[i].msg_hdr;
 		size_t len = 0;
@@ -118,18 +157,13 @@ static void on_udp(struct loop_io *io, uint32_t events)
 		if (!(got->msg_flags & MSG_TRUNC) &&
 			endpoint_from_sockaddr(got->msg_name, &client.from) == 0)
 			len = answer_query(&s->stub->answer, b->in[i], b->received[i].msg_len,
-				&client, send_udp, b->out[n_out], DNSMSG_MAX_UDP_BYTES);
-		if (len) {
-			b->out_iov[n_out] = (struct iovec){b->out[n_out], len};
-			b->sent[n_out].msg_hdr = (struct msghdr){.msg_name = got->msg_name,
-				.msg_namelen = got->msg_namelen,
-				.msg_iov = &b->out_iov[n_out],
-				.msg_iovlen = 1};
-			n_out++;
-		}
+				&client, send_udp, b->out + b->out_len, DNSMSG_MAX_UDP_BYTES);
+		if (len)
+			push_udp(b, got->msg_name, got->msg_namelen, len);
 		got->msg_namelen = sizeof(b->from[i]);
 	}
-	send_batch(io->fd, b->sent, n_out);
+	flush_udp(b);
+	b->fd = -1;
 }
 
 /* --- TCP */
@@ -192,15 +226,24 @@ static void send_tcp(const struct answer_client *client, const uint8_t *msg, siz
 	loop_timer_set(t->stub->loop, &t->timer, t->is_eof || t->is_broken ? 0 : TCP_IDLE_MS);
 }
 
+static bool has_question(const struct session *t, size_t *ret_len)
+{
+	if (t->in.len < 2)
+		return false;
+	*ret_len = (size_t)(uint8_t)t->in.data[0] << 8 | (uint8_t)t->in.data[1];
+	return t->in.len >= 2 + *ret_len || *ret_len > TCP_QUERY_BYTES;
+}
+
 static void answer_tcp(struct session *t)
 {
 	struct answer_client client = {.from = t->from, .proto = IPPROTO_TCP, .owner = t};
+	size_t len, n;
 
-	while (t->in.len >= 2 && t->out.len < TCP_OUT_BYTES && !t->is_broken) {
-		size_t len = (size_t)(uint8_t)t->in.data[0] << 8 | (uint8_t)t->in.data[1], n;
-
-		if (t->in.len < 2 + len)
+	while (!t->is_broken && t->out.len < TCP_OUT_BYTES && has_question(t, &len)) {
+		if (len > TCP_QUERY_BYTES) {
+			t->is_broken = true;
 			return;
+		}
 		t->n_owed++; /* send_tcp takes it back, perhaps before answer_query returns */
 		n = answer_query(&t->stub->answer, (uint8_t *)t->in.data + 2, len, &client,
 			send_tcp, t->stub->reply, TCP_REPLY_BYTES);
@@ -233,14 +276,17 @@ static void read_tcp(struct session *t)
 static void on_session(struct loop_io *io, uint32_t events)
 {
 	struct session *t = CONTAINER_OF(io, struct session, io);
+	size_t len;
 
 	if (events & EPOLLERR)
 		t->is_broken = true;
 	if (events & (EPOLLIN | EPOLLHUP) && !t->is_eof && !t->is_broken)
 		read_tcp(t);
-	answer_tcp(t);
-	if (!t->is_broken)
-		flush_tcp(t);
+	do {
+		answer_tcp(t);
+		if (!t->is_broken)
+			flush_tcp(t);
+	} while (!t->is_broken && !t->out.len && has_question(t, &len));
 	if (t->is_broken || (t->is_eof && !t->out.len && t->n_owed <= 0)) {
 		session_free(t);
 		return;
@@ -260,10 +306,27 @@ static void on_session_timeout(struct loop_timer *timer)
 		session_free(t);
 }
 
+/* The session longest without a word gives way: one program's idle connections are not to keep
+ * others from asking. */
+static bool evict(struct stub *stub)
+{
+	struct session *oldest = NULL;
+
+	for (struct session *t = stub->sessions; t; t = t->next)
+		if (!oldest || t->timer.due_ms < oldest->timer.due_ms)
+			oldest = t;
+	if (oldest)
+		session_free(oldest);
+	return oldest;
+}
+
 static void session_new(struct stub *stub, int fd, const struct sockaddr *from)
 {
-	struct session *t = stub->n_sessions < MAX_TCP ? calloc(1, sizeof(*t)) : NULL;
+	struct session *t;
 
+	if (stub->n_sessions >= MAX_TCP)
+		evict(stub);
+	t = calloc(1, sizeof(*t));
 	if (!t || endpoint_from_sockaddr(from, &t->from) < 0) {
 		free(t);
 		close(fd);
@@ -286,6 +349,22 @@ static void session_new(struct stub *stub, int fd, const struct sockaddr *from)
 	loop_timer_set(stub->loop, &t->timer, TCP_IDLE_MS);
 }
 
+/* Out of descriptors or memory: the listener would be ready for ever. */
+static void pause_accept(struct socket *s)
+{
+	if (evict(s->stub))
+		return;
+	if (loop_timer_set(s->stub->loop, &s->pause, PAUSE_MS) == 0)
+		loop_mod(s->stub->loop, &s->io, 0);
+}
+
+static void on_pause_end(struct loop_timer *timer)
+{
+	struct socket *s = CONTAINER_OF(timer, struct socket, pause);
+
+	loop_mod(s->stub->loop, &s->io, EPOLLIN);
+}
+
 static void on_accept(struct loop_io *io, uint32_t events)
 {
 	struct socket *s = CONTAINER_OF(io, struct socket, io);
@@ -297,8 +376,11 @@ static void on_accept(struct loop_io *io, uint32_t events)
 		int fd = accept4(
 			io->fd, (struct sockaddr *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
-		if (fd < 0)
+		if (fd < 0) {
+			if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR)
+				pause_accept(s);
 			return;
+		}
 		session_new(s->stub, fd, (struct sockaddr *)&from);
 	}
 }
@@ -332,6 +414,7 @@ static void free_sockets(struct stub *stub, struct socket *s)
 		struct socket *next = s->next;
 		int fd = s->io.fd;
 
+		loop_timer_del(stub->loop, &s->pause);
 		loop_del(stub->loop, &s->io, true);
 		close(fd);
 		free(s);
@@ -362,6 +445,7 @@ static int add(struct stub *stub, struct socket **list, int fd,
 	if (s) {
 		s->stub = stub;
 		s->io.on_ready = on_ready;
+		s->pause.on_timeout = on_pause_end;
 		r = loop_add(stub->loop, &s->io, fd, EPOLLIN);
 	}
 	if (r < 0) {

@@ -24,7 +24,7 @@ struct stub_denial {
 	enum nej_reason reason;
 	uint32_t rule;
 	const struct endpoint *client; /* source of the query inside the sandbox */
-	uint8_t proto;		       /* IPPROTO_UDP or IPPROTO_TCP */
+	uint8_t proto;                 /* IPPROTO_UDP or IPPROTO_TCP */
 };
 
 struct stub_options {

@@ -44,8 +44,8 @@ static char lower(uint8_t c)
 	return (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
 }
 
-/* The name of a question: no pointers there (BP: judge and forwarder would read different names).
- * Returns the offset behind it or -EBADMSG. */
+/* The name of a question. A pointer there could only lead back into the header: judge and forwarder
+ * would read different names. Returns the offset behind it or -EBADMSG. */
 static int parse_name(const uint8_t *msg, size_t len, struct dnsmsg_query *q)
 {
 	size_t at = DNSMSG_HEAD_BYTES, n = 0;

@@ -50,11 +50,10 @@ int dnsmsg_read_name(const uint8_t *msg, size_t len, size_t at, char ret[static 
 			to = (size_t)(label & 0x3f) << 8 | msg[at++];
 			if (!next)
 				next = at;
-			/* strictly backwards: no loop can be written */
-			limit = at - 2 < limit ? at - 2 : limit;
+			/* strictly backwards, and never over this pointer again: no loop */
+			limit = at - 2;
 			if (to >= limit)
 				return -EBADMSG;
-			limit = at - 2;
 			at = to;
 			continue;
 		}
@@ -66,8 +65,8 @@ int dnsmsg_read_name(const uint8_t *msg, size_t len, size_t at, char ret[static 
 		for (size_t end = at + label; at < end; at++) {
 			if (msg[at] == '.' || !msg[at])
 				return -EBADMSG;
-			ret[n++] = (char)(msg[at] >= 'A' && msg[at] <= 'Z' ? msg[at] | 0x20
-									  : msg[at]);
+			ret[n++] =
+				(char)(msg[at] >= 'A' && msg[at] <= 'Z' ? msg[at] | 0x20 : msg[at]);
 		}
 	}
 	ret[n] = '\0';
@@ -140,8 +139,7 @@ static int find_alias(const uint8_t *msg, size_t len, const char *name,
 	return n;
 }
 
-int dnsmsg_read_chain(
-	const uint8_t *msg, size_t len, const char *name, struct dnsmsg_chain *ret)
+int dnsmsg_read_chain(const uint8_t *msg, size_t len, const char *name, struct dnsmsg_chain *ret)
 {
 	char alias[DNSMSG_NAME_BYTES];
 	uint32_t ttl_s;
@@ -175,14 +173,8 @@ static const struct {
 	uint16_t type;
 	const char *format;
 } formats[] = {
-	{DNSMSG_NS, "N"},
-	{DNSMSG_CNAME, "N"},
-	{DNSMSG_SOA, "NN44444"},
-	{DNSMSG_PTR, "N"},
-	{DNSMSG_MX, "2N"},
-	{DNSMSG_TXT, "S"},
-	{DNSMSG_SRV, "222N"},
-	{257, "B"}, /* CAA */
+	{DNSMSG_NS, "N"}, {DNSMSG_CNAME, "N"}, {DNSMSG_SOA, "NN44444"}, {DNSMSG_PTR, "N"},
+	{DNSMSG_MX, "2N"}, {DNSMSG_TXT, "S"}, {DNSMSG_SRV, "222N"}, {257, "B"}, /* CAA */
 };
 
 static const char *format_of(uint16_t type)
@@ -303,8 +295,8 @@ static int copy_service(struct rdata *d)
 	return r;
 }
 
-int dnsmsg_rebuild(const uint8_t *msg, size_t len, const struct dnsmsg_record *rec, uint8_t *out,
-	size_t cap)
+int dnsmsg_rebuild(
+	const uint8_t *msg, size_t len, const struct dnsmsg_record *rec, uint8_t *out, size_t cap)
 {
 	struct rdata d = {.msg = msg,
 		.len = len,
@@ -325,8 +317,7 @@ int dnsmsg_read_target(const uint8_t *msg, size_t len, const struct dnsmsg_recor
 {
 	size_t next;
 
-	if (rec->rdata_len < 3 ||
-		dnsmsg_read_name(msg, len, rec->rdata_at + 2, ret, &next) < 0 ||
+	if (rec->rdata_len < 3 || dnsmsg_read_name(msg, len, rec->rdata_at + 2, ret, &next) < 0 ||
 		next > rec->rdata_at + rec->rdata_len)
 		return -EBADMSG;
 	return 0;
