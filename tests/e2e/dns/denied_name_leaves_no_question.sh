@@ -8,7 +8,7 @@ for kind in A AAAA TXT ANY HTTPS; do
 done
 expect ! '' inside getent hosts "$CANARY.evil.test"
 expect 0 'EDE: 15' inside dig @8.8.8.8 evil.test
-audit event=dns_blocked host="$CANARY.evil.test" reason=no-rule layer=dns
+audit event=dns_blocked host="${CANARY,,}.evil.test" reason=no-rule layer=dns
 none_world kind=dns "name=~evil"
 none_world kind=packet dst=8.8.8.8
 evil_saw_nothing
