@@ -10,8 +10,8 @@ import statistics
 import subprocess
 import time
 
-from lab import (ASKED, ELSEWHERE, NAME, ORIGIN, PROXY_PORT, STUB_PORT, BenchError, Contender, Echo, Haproxy, HaproxySplice,
-                 Nej, NejConnect, Nginx, Outside, Relay, build_decide)
+from lab import (ASKED, ELSEWHERE, NAME, ORIGIN, PROXY_PORT, RESOLVER, STUB_PORT, BenchError, Contender, Echo,
+                 Haproxy, HaproxySplice, Nej, NejConnect, Nginx, Outside, Relay, build_decide)
 
 
 class Row:
@@ -72,6 +72,11 @@ def nej_pair(lab):
     return [nej, NejConnect(nej)]
 
 
+def nej_two(lab):
+    """With as many threads as nginx, HAProxy and the relay have: for rates."""
+    return [Nej(lab, "nej-2-threads", options=["--threads=2"]).start()] if lab.options.nej else []
+
+
 def check(contender):
     """What is measured must work: an allowed name end to end."""
     done = contender.tunnel("tun", count=3, conc=1)
@@ -81,7 +86,7 @@ def check(contender):
 
 def suite_tunnels(lab):
     """New tunnels, 32 at once; added latency with one at a time, all on one CPU."""
-    up = [Contender(lab), Relay(lab).start(), *peers(lab, Nginx, Haproxy), *nej_pair(lab)]
+    up = [Contender(lab), Relay(lab).start(), *peers(lab, Nginx, Haproxy), *nej_pair(lab), *nej_two(lab)]
     secs, rounds = lab.options.secs, Rounds(lab)
 
     def measure(c):
@@ -107,12 +112,13 @@ def suite_tunnels(lab):
         yield Row("nej-connect", "CPU, of nej", rounds.against("nej-connect", "nej", "cpu"), "x", 1.3)
         for peer in ("nginx", "haproxy"):
             if rounds.has(peer):
-                yield Row("nej", f"tunnels/s, of {peer}", rounds.against("nej", peer, "rate"), "x", 1.0, False)
+                yield Row("nej-2-threads", f"tunnels/s, of {peer}",
+                          rounds.against("nej-2-threads", peer, "rate"), "x", 1.0, False)
 
 
 def suite_messages(lab):
     """Messages (21 bytes out, 300 back) on 32 kept tunnels."""
-    up = [Contender(lab), Relay(lab).start(), *peers(lab, Nginx, Haproxy), *nej_pair(lab)]
+    up = [Contender(lab), Relay(lab).start(), *peers(lab, Nginx, Haproxy), *nej_pair(lab), *nej_two(lab)]
     secs, rounds = lab.options.secs, Rounds(lab)
 
     def measure(c):
@@ -395,6 +401,12 @@ def suite_connect(lab):
                   rounds.against(f"nej {kind}", f"no BPF {kind}", "p50"), "x", bar)
 
 
+def first_of_all():
+    """Real-time priority, which all processes of the command inherit: waiting for other work of a
+    busy machine is no part of a start."""
+    os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+
+
 def suite_startup(lab):
     """nej run -- true, over true alone."""
     if not lab.options.nej:
@@ -403,9 +415,9 @@ def suite_startup(lab):
     policy.write_text("version: 1\nrules:\n  - allow: [.bench.test]\n")
     commands = {"true": ["/bin/true"],
                 "nej run": [lab.options.nej, "run", "-p", policy, "-n", f"bench-{os.getpid()}-true",
-                            "--audit", lab.dir / "start.jsonl", "--resolver", "127.0.0.53:53", "--", "/bin/true"]}
+                            "--audit", lab.dir / "start.jsonl", "--resolver", RESOLVER, "--", "/bin/true"]}
     rounds.run(list(commands), lambda c: {(c, "ms"): 1000 * min(
-        seconds(commands[c], stderr=subprocess.DEVNULL, cwd="/") for _ in range(3))})
+        seconds(commands[c], stderr=subprocess.DEVNULL, cwd="/", preexec_fn=first_of_all) for _ in range(3))})
     for c in commands:
         yield Row(c, "wall time", rounds.median(c, "ms"), "ms")
     yield Row("nej run", "over true", rounds.against("nej run", "true", "ms", lambda a, b: a - b), "ms", 60)
