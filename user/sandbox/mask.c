@@ -267,6 +267,7 @@ static int hide_sockets(struct mask *m)
 	struct sockets_plan plan = {
 		.unix_open = m->plan->unix_open,
 		.cwd = m->plan->cwd,
+		.home = m->plan->id->home,
 		.uid = m->plan->id->uid,
 	};
 

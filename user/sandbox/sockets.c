@@ -62,12 +62,17 @@ bool sockets_is_service(const char *path)
 	return false;
 }
 
-/* Only a folder of the user's own: `/` or /run is everybody's. */
-static bool is_own_folder(const char *cwd, uid_t uid)
+/* Only a folder of the user's own: `/` or /run is everybody's. In a home lie the sockets of agents
+ * and of ssh's shared connections, which lead out. */
+static bool is_own_folder(const struct sockets_plan *plan)
 {
-	struct stat st;
+	struct stat st, home;
 
-	return cwd && cwd[0] == '/' && cwd[1] && stat(cwd, &st) == 0 && st.st_uid == uid;
+	if (!plan->cwd || plan->cwd[0] != '/' || !plan->cwd[1] || stat(plan->cwd, &st) < 0 ||
+		st.st_uid != plan->uid)
+		return false;
+	return !plan->home || stat(plan->home, &home) < 0 || st.st_ino != home.st_ino ||
+		st.st_dev != home.st_dev;
 }
 
 /* `Num RefCount Protocol Flags Type St Inode Path`; the path may hold blanks. */
@@ -127,7 +132,7 @@ int sockets_each(
 	struct walk w = {.plan = plan, .on_socket = on_socket, .arg = arg};
 	int r = 0;
 
-	w.keeps_cwd = is_own_folder(plan->cwd, plan->uid);
+	w.keeps_cwd = is_own_folder(plan);
 	for (size_t i = 0; i < ARRAY_SIZE(usual) && r >= 0; i++)
 		r = visit(&w, usual[i]);
 	if (r >= 0)

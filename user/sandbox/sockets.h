@@ -9,6 +9,7 @@
 struct sockets_plan {
 	const char *const *unix_open; /* NULL or NULL-terminated: these stay */
 	const char *cwd;              /* NULL: none; sockets below it stay if it is uid's own */
+	const char *home;             /* NULL: none; as cwd it is no project, and nothing stays */
 	uid_t uid;
 };
 

@@ -104,6 +104,10 @@ static void listening_socket_is_found_unless_opened_or_ones_own(void **state)
 	plan.unix_open = NULL;
 	plan.cwd = dir;
 	assert_int_equal(times(&plan, sa.sun_path), 0);
+	plan.home = dir; /* ssh's shared connections are there, not a project's sockets */
+	assert_true(times(&plan, sa.sun_path) > 0);
+	plan.home = "/nonexistent";
+	assert_int_equal(times(&plan, sa.sun_path), 0);
 	plan.uid = getuid() + 1;
 	assert_true(times(&plan, sa.sun_path) > 0);
 	close(fd);
