@@ -84,16 +84,11 @@ static void warn_rule(
 	const struct draft *d, const struct policy *policy, struct err_list *errs, size_t index)
 {
 	const struct draft_rule *rule = DRAFT_AT(d->rules, struct draft_rule, index);
-	const struct pattern *inspected = NULL;
 
-	for (uint32_t i = 0; i < rule->n_patterns; i++) {
+	for (uint32_t i = 0; i < rule->n_patterns && !rule->is_deny; i++) {
 		const struct pattern *p =
 			DRAFT_AT(d->patterns, struct pattern, rule->first_pattern + i);
 
-		if (!inspected && needs_inspection(rule, p))
-			inspected = p;
-		if (rule->is_deny)
-			continue;
 		warn_suffix(errs, p);
 		warn_clear_text(errs, p);
 		warn_localhost(errs, p);
@@ -101,12 +96,26 @@ static void warn_rule(
 		if (rule->transport == POLICY_TRANSPORT_KERNEL)
 			warn_kernel(errs, p);
 	}
-	if (inspected)
-		err_warn(errs, inspected->line, inspected->column,
+}
+
+/* What this build refuses although a rule allows it: once a rule, behind the other warnings. */
+static void warn_unheld(const struct draft *d, struct err_list *errs, size_t index)
+{
+	const struct draft_rule *rule = DRAFT_AT(d->rules, struct draft_rule, index);
+
+	for (uint32_t i = 0; i < rule->n_patterns; i++) {
+		const struct pattern *p =
+			DRAFT_AT(d->patterns, struct pattern, rule->first_pattern + i);
+
+		if (!needs_inspection(rule, p))
+			continue;
+		err_warn(errs, p->line, p->column,
 			"decide these hosts as a whole, or expect inspect-unavailable",
 			"`%.64s` needs to see inside TLS, which this build cannot: https to it is "
 			"refused",
-			inspected->text);
+			p->text);
+		break;
+	}
 	if (rule->transport == POLICY_TRANSPORT_UPSTREAM)
 		err_warn(errs, rule->line, rule->column, "leave `transport: upstream` out",
 			"this build has no upstream proxies: the connection is refused");
@@ -208,5 +217,7 @@ void warn_policy(const struct draft *d, const struct policy *p, struct err_list 
 	shadow_warn(d, p, errs);
 	for (size_t i = 0; i < DRAFT_COUNT(d->secrets, struct draft_secret); i++)
 		warn_secret(d, p, errs, DRAFT_AT(d->secrets, struct draft_secret, i));
+	for (size_t i = 0; i < DRAFT_COUNT(d->rules, struct draft_rule); i++)
+		warn_unheld(d, errs, i);
 	warn_limits(d, errs);
 }
