@@ -24,8 +24,9 @@
 	X(SECRET_INJECTED, "secret_injected")                                                      \
 	X(EVENTS_LOST, "events_lost")                                                              \
 	X(WORKER_RESTARTED, "worker_restarted")                                                    \
-	X(ADOPTED, "adopted")     /* what an earlier supervisor left */                            \
-	X(AUDIT_GAP, "audit_gap") /* the log before this record is shorter than its head */        \
+	X(ADOPTED, "adopted")       /* what an earlier supervisor left */                          \
+	X(AUDIT_GAP, "audit_gap")   /* the log before this record is shorter than its head */      \
+	X(NAME_GIVEN, "name_given") /* no record: host is what the address addr stands for */      \
 	X(HALTED, "halted")                                                                        \
 	X(RESUMED, "resumed")                                                                      \
 	X(SANDBOX_FINISHED, "sandbox_finished")

@@ -14,6 +14,7 @@
 #include "fold.h"
 #include "head.h"
 #include "json.h"
+#include "names.h"
 #include "recover.h"
 
 #define MAX_BACKLOG_BYTES (4u << 20) /* kept while the log cannot be written; the rest is counted */
@@ -43,6 +44,7 @@ struct audit_sink {
 	struct chain chain;
 	struct chain_key *key; /* NULL: heads are not signed */
 	struct folds *folds;
+	struct names *names;
 	struct buf sandbox; /* its name as JSON */
 	struct buf out;     /* sealed records that are not in the file yet */
 	uint64_t rotate_bytes, rotate_at;
@@ -164,10 +166,14 @@ static void close_before_end(struct audit_sink *s, const struct audit_event *e)
 		folds_close(s->folds, UINT64_MAX, on_folded, s);
 }
 
-void audit_sink_add(struct audit_sink *s, const struct audit_event *e)
+void audit_sink_add(struct audit_sink *s, const struct audit_event *asked)
 {
+	struct audit_event named = *asked;
+	const struct audit_event *e = &named;
 	bool is_refusal = e->kind == AUDIT_NETWORK_BLOCKED || e->kind == AUDIT_DNS_BLOCKED;
 
+	if (e->layer == AUDIT_LAYER_KERNEL && e->has_addr && !e->host.ptr)
+		named.host = names_find(s->names, &e->addr);
 	if (is_refusal && e->layer == AUDIT_LAYER_KERNEL && e->reason < NEJ_REASON_COUNT)
 		s->counts[e->reason] += e->count;
 	if (is_refusal) {
@@ -383,7 +389,12 @@ uint64_t audit_sink_count(const struct audit_sink *s, enum nej_reason reason)
 
 static void on_ring_event(const struct audit_event *e, void *arg)
 {
-	audit_sink_add(arg, e);
+	struct audit_sink *s = arg;
+
+	if (e->kind == AUDIT_NAME_GIVEN)
+		names_learn(s->names, e);
+	else
+		audit_sink_add(s, e);
 }
 
 int audit_sink_drain(struct audit_sink *s, struct audit_ring *ring)
@@ -463,6 +474,8 @@ int audit_sink_open(const struct audit_sink_options *o, struct audit_sink **ret)
 	r = s->sandbox.is_failed ? -ENOMEM : chain_init(&s->chain);
 	if (r == 0)
 		r = folds_new(&s->folds);
+	if (r >= 0)
+		r = (s->names = names_new()) ? 0 : -ENOMEM;
 	if (r == 0 && o->key_path)
 		r = chain_key_load(o->key_path, &s->key);
 	if (r == 0)
@@ -492,6 +505,7 @@ void audit_sink_close(struct audit_sink *s)
 	}
 	logfile_close(&s->file);
 	folds_free(s->folds);
+	names_free(s->names);
 	chain_key_free(s->key);
 	chain_done(&s->chain);
 	buf_done(&s->sandbox);

@@ -33,6 +33,9 @@ struct synth {
 	struct pair **slots; /* ADDRS of them; calloc'd, so untouched pages cost nothing */
 	struct pair *oldest, *newest;
 	size_t n_pairs;
+	void (*on_given)(
+		void *arg, const struct host *name, const struct addr *v4, const struct addr *v6);
+	void *arg;
 };
 
 int synth_new(const uint8_t net6[static 8], struct synth **ret)
@@ -139,6 +142,26 @@ static struct pair *find(const struct synth *s, const struct host *name, uint64_
 	return NULL;
 }
 
+void synth_on_given(struct synth *s,
+	void (*on_given)(
+		void *arg, const struct host *name, const struct addr *v4, const struct addr *v6),
+	void *arg)
+{
+	s->on_given = on_given;
+	s->arg = arg;
+}
+
+static void addrs_of(
+	const struct synth *s, const struct pair *p, struct addr *ret4, struct addr *ret6)
+{
+	uint32_t be = htonl(p->slot);
+
+	*ret4 = addr_from_v4(NEJ_SYNTH4_NET + p->slot);
+	memset(ret6, 0, sizeof(*ret6));
+	memcpy(ret6->b, s->net6, 8);
+	memcpy(ret6->b + 12, &be, 4);
+}
+
 int synth_assign(struct synth *s, const struct host *name, struct addr *ret4, struct addr *ret6)
 {
 	uint64_t hash = hash_bytes_keyed(s->key, name->name, name->len);
@@ -148,17 +171,16 @@ int synth_assign(struct synth *s, const struct host *name, struct addr *ret4, st
 	p = find(s, name, hash);
 	if (!p) {
 		p = add(s, name, hash);
-	} else if (p != s->newest) {
-		unlink_pair(s, p);
-		link_newest(s, p);
-	}
-	if (p) {
-		uint32_t be = htonl(p->slot);
-
-		*ret4 = addr_from_v4(NEJ_SYNTH4_NET + p->slot);
-		memset(ret6, 0, sizeof(*ret6));
-		memcpy(ret6->b, s->net6, 8);
-		memcpy(ret6->b + 12, &be, 4);
+		if (p)
+			addrs_of(s, p, ret4, ret6);
+		if (p && s->on_given)
+			s->on_given(s->arg, name, ret4, ret6);
+	} else {
+		if (p != s->newest) {
+			unlink_pair(s, p);
+			link_newest(s, p);
+		}
+		addrs_of(s, p, ret4, ret6);
 	}
 	pthread_mutex_unlock(&s->lock);
 	return p ? 0 : -ENOSPC;

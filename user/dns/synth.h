@@ -18,6 +18,12 @@ struct synth;
 int synth_new(const uint8_t net6[static 8], struct synth **ret);
 void synth_free(struct synth *s);
 
+/* Called for each pair given to a name, from within synth_assign: the name and both addresses. */
+void synth_on_given(struct synth *s,
+	void (*on_given)(
+		void *arg, const struct host *name, const struct addr *v4, const struct addr *v6),
+	void *arg);
+
 /* The pair of a name, given out if it has none. 0, -ENOSPC when every pair is in use. */
 int synth_assign(struct synth *s, const struct host *name, struct addr *ret4, struct addr *ret6);
 

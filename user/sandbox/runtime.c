@@ -131,6 +131,24 @@ static void on_denial(void *arg, const struct stub_denial *denial)
 	audit_ring_put(rt->lanes[0].ring, &event, NULL);
 }
 
+/* The kernel's refusals know only addresses: the supervisor is told whose they are. */
+static void on_given(
+	void *arg, const struct host *name, const struct addr *v4, const struct addr *v6)
+{
+	struct runtime *rt = arg;
+	struct audit_event event = {
+		.kind = AUDIT_NAME_GIVEN,
+		.rule = AUDIT_NO_RULE,
+		.has_addr = 1,
+		.addr = *v4,
+		.host = {name->name, name->len},
+	};
+
+	audit_ring_put(rt->lanes[0].ring, &event, NULL);
+	event.addr = *v6;
+	audit_ring_put(rt->lanes[0].ring, &event, NULL);
+}
+
 /* --- building */
 
 static const void *map_shared(int fd, size_t len)
@@ -262,6 +280,7 @@ static int build(struct runtime *rt, const char **ret_step)
 		r = lane_build(&rt->lanes[i], i);
 	}
 	if (r >= 0) {
+		synth_on_given(rt->synth, on_given, rt);
 		*ret_step = "the DNS stub";
 		r = stub_build(rt);
 	}

@@ -128,6 +128,18 @@ static void add_event(void *arg, const struct audit_event *event)
 	sv->is_dirty = true;
 }
 
+/* The worker told which name the address stands for before the program could ask for it; what it
+ * said must be read first. */
+static void add_kernel_event(void *arg, const struct audit_event *event)
+{
+	struct supervisor *sv = arg;
+
+	for (size_t i = 0; i < HANDOFF_MAX_THREADS && sv->sb->rings[i]; i++)
+		if (audit_ring_has_more(sv->sb->rings[i]))
+			audit_sink_drain(sv->sb->sink, sv->sb->rings[i]);
+	add_event(sv, event);
+}
+
 static void add_family(void *arg, const struct audit_event *event)
 {
 	struct supervisor *sv = arg;
@@ -400,7 +412,7 @@ static int build(struct supervisor *sv)
 	if (r >= 0)
 		r = watch_worker(sv);
 	if (r >= 0)
-		r = events_new(sv->loop, sb->object, add_event, sv, &sv->events);
+		r = events_new(sv->loop, sb->object, add_kernel_event, sv, &sv->events);
 	if (r >= 0 && sb->refused_fd >= 0)
 		r = refused_new(sv->loop, TAKE_FD(sb->refused_fd), add_family, sv, &sv->refused);
 	return r;
