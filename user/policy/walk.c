@@ -73,21 +73,50 @@ static void find_secret(struct walk *w)
 	}
 }
 
-/* From the right, so that the hash of each suffix is a step of the whole name's. */
-static void add_suffixes(struct walk *w, const char *name, size_t len)
-{
-	uint64_t point = w->policy->table.point, hash = 0;
-	size_t end = len;
+#define MAX_SUFFIXES 128
 
-	for (size_t i = len; i-- > 0;) {
+struct suffix {
+	uint64_t hash;
+	size_t at; /* in the name */
+};
+
+static struct suffix hash_suffix(
+	const struct table *t, uint64_t right, const char *name, size_t at, size_t end)
+{
+	struct suffix s = {key_add_label(right, name + at, end - at, t->point), at};
+	uint32_t slot = key_slot(s.hash, t->n_slots);
+
+	__builtin_prefetch(&t->tags[slot]);
+	__builtin_prefetch(&t->slots[slot]);
+	return s;
+}
+
+/* From the right, so that the hash of each suffix is a step of the whole name's. The table is far
+ * bigger than any cache: the slots of all are on their way before the first is looked at. */
+static size_t hash_suffixes(
+	const struct table *t, const char *name, size_t len, struct suffix out[static MAX_SUFFIXES])
+{
+	size_t n = 0, end = len;
+
+	for (size_t i = len; i-- > 0 && n + 1 < MAX_SUFFIXES;) {
 		if (name[i] != '.')
 			continue;
-		hash = key_add_label(hash, name + i + 1, end - i - 1, point);
-		add_key(w, name + i + 1, len - i - 1, hash, false);
+		out[n] = hash_suffix(t, n ? out[n - 1].hash : 0, name, i + 1, end);
+		n++;
 		end = i;
 	}
-	hash = key_add_label(hash, name, end, point);
-	add_key(w, name, len, hash, true);
+	out[n] = hash_suffix(t, n ? out[n - 1].hash : 0, name, 0, end);
+	return n + 1;
+}
+
+static void add_suffixes(struct walk *w, const char *name, size_t len)
+{
+	struct suffix suffixes[MAX_SUFFIXES];
+	size_t n = hash_suffixes(&w->policy->table, name, len, suffixes);
+
+	for (size_t i = 0; i < n; i++)
+		add_key(w, name + suffixes[i].at, len - suffixes[i].at, suffixes[i].hash,
+			!suffixes[i].at);
 }
 
 void walk_addr(const struct policy *p, const struct addr *a, struct walk *ret)
