@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
@@ -226,6 +227,26 @@ static void give_up_privileges(const struct init *in)
 
 /* --- the command */
 
+/* A folder of PATH that this user may not enter makes execvp(3) say EACCES of a command that is
+ * nowhere. Is there a file of that name in any folder it can look into? */
+static bool is_anywhere(const char *command)
+{
+	const char *path = getenv("PATH");
+	char file[PATH_MAX];
+
+	if (strchr(command, '/') || !path)
+		return true;
+	while (*path) {
+		size_t n = strcspn(path, ":");
+
+		snprintf(file, sizeof(file), "%.*s/%s", (int)n, path, command);
+		if (access(file, F_OK) == 0)
+			return true;
+		path += n + (path[n] == ':');
+	}
+	return false;
+}
+
 _Noreturn static void become_command(const struct init *in, char **argv)
 {
 	const struct init_plan *plan = in->plan;
@@ -238,7 +259,7 @@ _Noreturn static void become_command(const struct init *in, char **argv)
 	sigprocmask(SIG_SETMASK, &plan->signals, NULL);
 	environ = plan->env;
 	execvp(argv[0], argv);
-	err = errno;
+	err = errno == EACCES && !is_anywhere(argv[0]) ? ENOENT : errno;
 	fprintf(stderr, "nej: cannot run %s: %s\n", argv[0], strerror(err));
 	_exit(err == ENOENT || err == ENOTDIR ? SANDBOX_EXIT_NOT_FOUND : SANDBOX_EXIT_CANNOT_EXEC);
 }
