@@ -8,6 +8,8 @@ expect 0 '^in out' bash -c "echo in | nsenter --net=/run/netns/$HOST_NS $NEJ run
 	--audit $AUDIT -- bash -c 'read -r x; echo \$x out'"
 expect 143 '' inside bash -c 'kill -TERM $$'
 expect 127 '' inside "$E2E/no-such-program"
+# a folder the user may not enter hides nothing that is there
+PATH="/root/bin:$PATH" expect 127 "" inside no-such-program
 inside sleep 30 &
 pid=$!
 eventually pgrep -f "sleep 30"
