@@ -18,7 +18,7 @@
 
 struct pair {
 	struct htab_node by_name;
-	struct pair *older, *newer;
+	struct pair *older, *newer; /* by their last use; a held one is in no list */
 	uint32_t slot;
 	uint32_t n_holds;
 	uint8_t len;
@@ -61,12 +61,8 @@ void synth_free(struct synth *s)
 {
 	if (!s)
 		return;
-	while (s->oldest) {
-		struct pair *p = s->oldest;
-
-		s->oldest = p->newer;
-		free(p);
-	}
+	for (uint32_t slot = 0; slot < ADDRS; slot++)
+		free(s->slots[slot]);
 	htab_done(&s->names);
 	free(s->slots);
 	pthread_mutex_destroy(&s->lock);
@@ -93,19 +89,19 @@ static bool is_usable(uint32_t slot)
 	return (slot & 0xff) != 0 && (slot & 0xff) != 0xff;
 }
 
+/* Held pairs are not in the list, so that the oldest in it may always go. */
 static bool give_up_oldest(struct synth *s)
 {
-	for (struct pair *p = s->oldest; p; p = p->newer) {
-		if (p->n_holds)
-			continue;
-		unlink_pair(s, p);
-		htab_del(&s->names, &p->by_name);
-		s->slots[p->slot] = NULL;
-		s->n_pairs--;
-		free(p);
-		return true;
-	}
-	return false;
+	struct pair *p = s->oldest;
+
+	if (!p)
+		return false;
+	unlink_pair(s, p);
+	htab_del(&s->names, &p->by_name);
+	s->slots[p->slot] = NULL;
+	s->n_pairs--;
+	free(p);
+	return true;
 }
 
 static struct pair *add(struct synth *s, const struct host *name, uint64_t hash)
@@ -176,7 +172,7 @@ int synth_assign(struct synth *s, const struct host *name, struct addr *ret4, st
 		if (p && s->on_given)
 			s->on_given(s->arg, name, ret4, ret6);
 	} else {
-		if (p != s->newest) {
+		if (!p->n_holds && p != s->newest) {
 			unlink_pair(s, p);
 			link_newest(s, p);
 		}
@@ -220,16 +216,10 @@ int synth_hold(struct synth *s, const struct addr *addr, struct host *ret)
 		return r;
 	pthread_mutex_lock(&s->lock);
 	p = s->slots[slot];
-	if (p) {
-		p->n_holds++;
+	if (p)
 		r = host_parse(p->name, p->len, ret);
-		if (r < 0)
-			p->n_holds--;
-		else if (p != s->newest) {
-			unlink_pair(s, p);
-			link_newest(s, p);
-		}
-	}
+	if (r == 0 && !p->n_holds++)
+		unlink_pair(s, p);
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }
@@ -237,11 +227,13 @@ int synth_hold(struct synth *s, const struct addr *addr, struct host *ret)
 void synth_release(struct synth *s, const struct addr *addr)
 {
 	uint32_t slot = slot_of(s, addr);
+	struct pair *p;
 
 	if (slot == ADDRS)
 		return;
 	pthread_mutex_lock(&s->lock);
-	if (s->slots[slot] && s->slots[slot]->n_holds)
-		s->slots[slot]->n_holds--;
+	p = s->slots[slot];
+	if (p && p->n_holds && !--p->n_holds)
+		link_newest(s, p);
 	pthread_mutex_unlock(&s->lock);
 }
