@@ -171,6 +171,14 @@ bool policy_denies_inbound(const struct policy *p)
 	return p->header->denies_inbound;
 }
 
+bool policy_has_kernel_transport(const struct policy *p)
+{
+	for (size_t i = 0; i < p->n_rules; i++)
+		if (p->rules[i].transport == POLICY_TRANSPORT_KERNEL)
+			return true;
+	return false;
+}
+
 bool policy_opens_any_port(const struct policy *p)
 {
 	return p->header->opens_any_port;

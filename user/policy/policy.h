@@ -44,6 +44,8 @@ size_t policy_ports(const struct policy *p, const struct policy_port **ret);
 size_t policy_kernel_ranges(const struct policy *p, const struct policy_range **ret);
 size_t policy_host_ports(const struct policy *p, const uint16_t **ret);
 bool policy_denies_inbound(const struct policy *p);
+/* Some rule lets the program's own socket out: the sandbox must have the host's routes for it. */
+bool policy_has_kernel_transport(const struct policy *p);
 /* Some rule (or `default: allow`) opens every TCP port: policy_ports covers 1 to 65535 then. */
 bool policy_opens_any_port(const struct policy *p);
 /* `unix:` path number i (`@` begins an abstract name), NULL behind the last. None: private. */
