@@ -129,12 +129,12 @@ struct dnsmsg_chain {
 	char names[DNSMSG_MAX_ALIASES * DNSMSG_NAME_BYTES];
 	size_t len;
 	const char *last; /* whose records count: an alias, or the name that was asked */
-	uint32_t ttl_s;	  /* smallest of the chain; UINT32_MAX without one */
+	uint32_t ttl_s;   /* smallest of the chain; UINT32_MAX without one */
 };
 
 /* 0, -EBADMSG, -ELOOP (more than DNSMSG_MAX_ALIASES). name must outlive ret. */
-int dnsmsg_read_chain(const uint8_t *msg, size_t len_bytes, const char *name,
-	struct dnsmsg_chain *ret);
+int dnsmsg_read_chain(
+	const uint8_t *msg, size_t len_bytes, const char *name, struct dnsmsg_chain *ret);
 
 /* Is this a type whose records are passed on (built anew)? */
 bool dnsmsg_is_known(uint16_t type);
