@@ -349,7 +349,7 @@ static void load_policy(const char *text)
 }
 
 /* policy: the text behind `version: 1`. */
-static void start(const char *policy, const struct row *rows)
+static inline void start(const char *policy, const struct row *rows)
 {
 	static const uint8_t net6[8] = {0xfd, 1, 2, 3, 4, 5, 6, 7};
 	struct endpoint server = {.addr = addr_from_v4(INADDR_LOOPBACK)};
@@ -378,7 +378,7 @@ static void start(const char *policy, const struct row *rows)
 	assert_int_equal(pthread_create(&w.runner, NULL, run_stub, NULL), 0);
 }
 
-static void stop(void)
+static inline void stop(void)
 {
 	uint64_t one = 1;
 
@@ -500,12 +500,12 @@ static void ask_sized(const char *name, unsigned int type, unsigned int edns, st
 		assert_memory_equal(ret->msg + 12, msg + 12, len - 12 - (edns ? 11 : 0));
 }
 
-static void ask(const char *name, unsigned int type, struct reply *ret)
+static inline void ask(const char *name, unsigned int type, struct reply *ret)
 {
 	ask_sized(name, type, 1232, ret);
 }
 
-static bool was_asked(const char *question)
+static inline bool was_asked(const char *question)
 {
 	bool was;
 
