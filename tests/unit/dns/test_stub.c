@@ -502,6 +502,41 @@ static void clients_options_do_not_leave(void **state)
 	stop();
 }
 
+/* --- transport: kernel */
+
+static void kernel_name_is_told_only_once_it_is_open(void **state)
+{
+	static const int statuses[] = {0, -EACCES};
+	static struct reply r;
+	uint8_t msg[600];
+	size_t len = put_query(msg, 3, "api.allowed.test", DNSMSG_A, 0);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(statuses); i++) {
+		struct learn_message m;
+		struct learn_reply answer;
+		struct pollfd p = {.events = POLLIN};
+
+		start("rules:\n  - allow: tcp://api.allowed.test:5432\n    transport: kernel\n",
+			zone);
+		p.fd = dial(SOCK_DGRAM);
+		assert_int_equal(send(p.fd, msg, len, 0), len);
+		assert_int_equal(recv(w.learn_fds[1], &m, sizeof(m), 0), sizeof(m));
+		assert_memory_equal(m.name, "api.allowed.test", m.name_len);
+		assert_int_equal(m.n_addrs, 2);
+		assert_in_range(m.ttl_s, 1, 60);
+		assert_int_equal(poll(&p, 1, 50), 0); /* not before the supervisor said so */
+		answer = (struct learn_reply){.id = m.id, .status = statuses[i]};
+		assert_int_equal(send(w.learn_fds[1], &answer, sizeof(answer), 0), sizeof(answer));
+		r.len = (size_t)recv(p.fd, r.msg, sizeof(r.msg), 0);
+		read_reply(&r);
+		assert_int_equal(r.n_addrs, statuses[i] == 0);
+		assert_int_equal(r.rcode, statuses[i] == 0 ? DNSMSG_NOERROR : DNSMSG_SERVFAIL);
+		close(p.fd);
+		stop();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -521,6 +556,7 @@ int main(void)
 		cmocka_unit_test(tcp_sessions_are_bounded_and_scraps_end_them),
 		cmocka_unit_test(client_that_leaves_takes_its_questions_along),
 		cmocka_unit_test(clients_options_do_not_leave),
+		cmocka_unit_test(kernel_name_is_told_only_once_it_is_open),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,6 +63,8 @@ static struct world {
 	struct synth *synth;
 	struct resolve *resolve;
 	struct stub *stub;
+	struct learn *learn;
+	int learn_fds[2]; /* the worker's end, the supervisor's */
 	pthread_mutex_t lock;
 	struct denial denials[1024];
 	size_t n_denials;
@@ -368,6 +370,9 @@ static inline void start(const char *policy, const struct row *rows)
 	o.loop = w.loop;
 	o.synth = w.synth;
 	o.resolve = w.resolve;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, w.learn_fds), 0);
+	assert_int_equal(learn_new(w.loop, w.learn_fds[0], &w.learn), 0);
+	o.learn = w.learn;
 	assert_int_equal(stub_new(&o, &w.stub), 0);
 	open_pair(&udp, &tcp, &w.port);
 	assert_int_equal(stub_add_udp(w.stub, udp), 0);
@@ -385,6 +390,9 @@ static inline void stop(void)
 	assert_int_equal(write(w.stop_fd, &one, 8), 8);
 	pthread_join(w.runner, NULL);
 	stub_free(w.stub);
+	learn_free(w.learn);
+	close(w.learn_fds[0]);
+	close(w.learn_fds[1]);
 	resolve_free(w.resolve);
 	synth_free(w.synth);
 	loop_free(w.loop);
