@@ -29,6 +29,7 @@ static const char text[] =
 	"  - allow: ['*', 'tcp://d.example:*']\n"
 	"secrets: {T: {env: T, for: [.a.example]}}\n";
 
+static volatile uint32_t sum; /* what is read goes somewhere */
 static uint8_t *image;
 static size_t image_len;
 
@@ -78,7 +79,6 @@ static void use(const struct policy *p)
 	const uint16_t *host_ports;
 	struct endpoint resolvers[4];
 	struct policy_limits limits;
-	volatile uint32_t sum = 0;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		ask(p, names[i], POLICY_SCHEME_ANY, false);
