@@ -136,9 +136,23 @@ static bool is_type(const struct mount_row *row, const char *type)
 	return strcmp(row->type, type) == 0;
 }
 
+/* A socket that was mounted by itself was passed in from elsewhere, into a container say: whoever
+ * listens does so in another network namespace, where no table we can read shows it. */
+static bool is_passed_in(const struct mask *m, const struct mount_row *row)
+{
+	struct statx st;
+
+	/* what is known: a file server that is away, or not mounted yet, is not asked */
+	return statx(AT_FDCWD, row->target, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE,
+		       &st) == 0 &&
+		S_ISSOCK(st.stx_mode) && !sockets_is_open(m->plan->unix_open, row->target);
+}
+
 /* Another instance of proc would show the host's processes, whose root/ leads to unmasked files. */
 static int treat_mount(struct mask *m, const struct mount_row *row)
 {
+	if (is_passed_in(m, row))
+		return hide(m, row->target);
 	if (is_type(row, "bpf") || (is_type(row, "proc") && strcmp(row->target, "/proc") != 0))
 		return hide(m, row->target);
 	if (!is_type(row, "cgroup2") && !is_type(row, "cgroup"))

@@ -39,7 +39,7 @@ bool sockets_is_open_below(const char *const *unix_open, const char *folder)
 	return false;
 }
 
-static bool is_open(const char *const *unix_open, const char *path)
+bool sockets_is_open(const char *const *unix_open, const char *path)
 {
 	for (; unix_open && *unix_open; unix_open++)
 		if (strcmp(*unix_open, path) == 0 || is_below(path, *unix_open))
@@ -100,7 +100,7 @@ static int visit(const struct walk *w, const char *path)
 {
 	struct stat st;
 
-	if (is_open(w->plan->unix_open, path))
+	if (sockets_is_open(w->plan->unix_open, path))
 		return 0;
 	if (w->keeps_cwd && is_below(path, w->plan->cwd) && !sockets_is_service(path))
 		return 0;

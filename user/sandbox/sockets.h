@@ -18,6 +18,9 @@ struct sockets_plan {
 int sockets_each(
 	const struct sockets_plan *plan, int (*on_socket)(void *arg, const char *path), void *arg);
 
+/* Is the path one of the open ones, or below one? */
+bool sockets_is_open(const char *const *unix_open, const char *path);
+
 /* Does one of the open paths lie below this folder? */
 bool sockets_is_open_below(const char *const *unix_open, const char *folder);
 
