@@ -121,26 +121,6 @@ static void warn_unheld(const struct draft *d, struct err_list *errs, size_t ind
 			"this build has no upstream proxies: the connection is refused");
 }
 
-static bool has_unheld(const struct policy_limits *l)
-{
-	return l->bytes_out || l->bytes_in || l->requests_per_minute;
-}
-
-static void warn_limits(const struct draft *d, struct err_list *errs)
-{
-	static const char mend[] = "limit `connections` of the whole sandbox";
-	static const char what[] = "this build holds no limit but that";
-
-	if (has_unheld(&d->limits))
-		err_warn(errs, 0, 0, mend, "%s", what);
-	for (size_t i = 0; i < DRAFT_COUNT(d->rules, struct draft_rule); i++) {
-		const struct draft_rule *rule = DRAFT_AT(d->rules, struct draft_rule, i);
-
-		if (rule->has_limits)
-			err_warn(errs, rule->line, rule->column, mend, "%s", what);
-	}
-}
-
 static void warn_lists(const struct draft *d, struct err_list *errs)
 {
 	for (size_t i = 0; i < DRAFT_COUNT(d->lists, struct draft_list); i++) {
@@ -219,5 +199,4 @@ void warn_policy(const struct draft *d, const struct policy *p, struct err_list 
 		warn_secret(d, p, errs, DRAFT_AT(d->secrets, struct draft_secret, i));
 	for (size_t i = 0; i < DRAFT_COUNT(d->rules, struct draft_rule); i++)
 		warn_unheld(d, errs, i);
-	warn_limits(d, errs);
 }
