@@ -14,7 +14,7 @@ clone="env GIT_SSL_CAINFO=$CA git clone -q"
 expect 0 'first' inside bash -c "cd \$(mktemp -d) && $clone https://git.test/repo.git r && git -C r log"
 expect 0 'first' inside env -u https_proxy -u HTTPS_PROXY -u all_proxy -u ALL_PROXY bash -c \
 	"cd \$(mktemp -d) && $clone https://git.test/repo.git r && git -C r log"
-within 2000 inside bash -c "cd \$(mktemp -d) && $clone https://evil.test/repo.git r"
+within 3000 inside bash -c "cd \$(mktemp -d) && $clone https://evil.test/repo.git r"
 expect ! '403|resolve' inside bash -c "cd \$(mktemp -d) && $clone https://evil.test/repo.git r"
 evil_saw_nothing
 verified

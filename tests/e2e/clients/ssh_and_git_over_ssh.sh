@@ -16,7 +16,7 @@ expect 0 . inside bash -c "k=\$(mktemp) && cat $E2E/key >\$k && GIT_SSH_COMMAND=
 	-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null\" git ls-remote root@git.test:$E2E/repo.git; echo \$?"
 audit event=network_allowed host=git.test port=22
 policy <<<'{version: 1, rules: [allow: git.test]}'
-within 2000 inside bash -c "$ssh root@git.test true"
+within 3000 inside bash -c "$ssh root@git.test true"
 expect ! . inside bash -c "$ssh root@git.test true"
 audit event=network_blocked port=22 layer=kernel
 verified

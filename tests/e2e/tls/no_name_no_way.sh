@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib.sh"
 policy <<<'{version: 1, rules: [allow: api.allowed.test, allow: "151.101.64.223/32"]}'
 for address in "$EVIL4" "$OK4" "$EVIL6"; do
-	within 1500 inside $CLIENT tls "$address" 443 ''
+	within 2500 inside $CLIENT tls "$address" 443 ''
 	expect 1 '.' inside $CLIENT tls "$address" 443 ''
 	audit event=network_blocked "addr=$address" port=443
 done
