@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "../dns/alias.h"
 #include "keepalive.h"
 
 #define MAX_ADDRS 16 /* of an answer, dialled; all of it is checked */
@@ -258,7 +259,6 @@ static void proceed(struct dial *d)
 	if (d->is_starting || (!d->is_connected && !d->is_failed))
 		return;
 	why = d->why;
-	why.rule = POLICY_NO_RULE;
 	if (d->is_connected) {
 		dial_free(d);
 		on_done(c, NULL);
@@ -305,6 +305,20 @@ static void on_timeout(struct loop_timer *timer)
 	proceed(d);
 }
 
+/* Denylist mode: a name that is only another name for a denied one is denied with it. */
+static bool check_aliases(struct dial *d, const struct resolve_answer *answer)
+{
+	struct policy_decision denial;
+
+	if (!alias_is_denied(
+		    *d->conn->proxy->o.policy, answer->aliases, answer->aliases_len, &denial))
+		return true;
+	d->why.reason = denial.reason;
+	d->why.rule = denial.rule;
+	d->why.detail = "the name is an alias of one that is denied";
+	return false;
+}
+
 static void on_answer(struct resolve_request *req, int status, const struct resolve_answer *answer)
 {
 	struct dial *d = CONTAINER_OF(req, struct dial, req);
@@ -313,7 +327,7 @@ static void on_answer(struct resolve_request *req, int status, const struct reso
 	if (status < 0 || !answer->n_addrs) {
 		fail(d, NEJ_REASON_RESOLVE_FAILED, status < 0 ? status : -ENODATA);
 		d->is_failed = true;
-	} else if (!check_addrs(d, answer->addrs, answer->n_addrs)) {
+	} else if (!check_aliases(d, answer) || !check_addrs(d, answer->addrs, answer->n_addrs)) {
 		d->is_failed = true;
 	} else {
 		order_addrs(d, answer->addrs, answer->n_addrs);
@@ -356,6 +370,7 @@ static struct dial *dial_new(struct conn *c, uint16_t port)
 		return NULL;
 	d->conn = c;
 	d->port = port;
+	d->why.rule = POLICY_NO_RULE;
 	d->timer.on_timeout = on_timeout;
 	d->deadline_ms = loop_now_ms(c->proxy->loop) + DIAL_LIMIT_MS;
 	d->is_starting = true;
@@ -387,7 +402,6 @@ int dial_start(struct conn *c, const struct dial_target *target,
 		return 0;
 	}
 	*ret_why = d->why;
-	ret_why->rule = POLICY_NO_RULE;
 	r = d->is_connected ? 1 : -EHOSTUNREACH;
 	dial_free(d);
 	return r;
