@@ -17,12 +17,17 @@ extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym;
 #define UNIX_PATH_BYTES 128 /* a power of two above sizeof(sun_path) */
 
 const volatile char nej_unix_text[][UNIX_TEXT_BYTES] = {
-#define X(path, service) path,
+#define X(path, service, is_quiet) path,
 	NEJ_UNIX_PATHS(X)
 #undef X
 };
 const volatile __u8 nej_unix_len[] = {
-#define X(path, service) sizeof(path) - 1,
+#define X(path, service, is_quiet) sizeof(path) - 1,
+	NEJ_UNIX_PATHS(X)
+#undef X
+};
+const volatile __u8 nej_unix_quiet[] = {
+#define X(path, service, is_quiet) is_quiet,
 	NEJ_UNIX_PATHS(X)
 #undef X
 };
@@ -82,6 +87,7 @@ static __always_inline int unix_refuse(const struct nej_settings *s, __u32 row)
 	struct nej_dest dest = {.family = AF_UNIX, .port_be = bpf_htons(row)};
 	struct nej_decision d = {.verdict = NEJ_DENY, .reason = NEJ_REASON_FAMILY};
 
+	d.is_quiet = row < UNIX_ROWS && nej_unix_quiet[row];
 	return event_finish(s, NEJ_HOOK_UNIX, &d, &dest);
 }
 

@@ -8,23 +8,24 @@
 #ifndef NEJ_UNIX_PATHS_H
 #define NEJ_UNIX_PATHS_H
 
-/* X(last components, or `@` and the beginning of an abstract name; what answers there) */
+/* X(last components, or `@` and the beginning of an abstract name; what answers there; is it tried
+ * by every program, so that a record of each refusal would be noise?) */
 #define NEJ_UNIX_PATHS(X)                                                                          \
-	X("docker.sock", "Docker")                                                                 \
-	X("podman.sock", "Podman")                                                                 \
-	X("containerd.sock", "containerd")                                                         \
-	X("containerd.sock.ttrpc", "containerd")                                                   \
-	X("crio.sock", "CRI-O")                                                                    \
-	X("buildkitd.sock", "BuildKit")                                                            \
-	X("lxd/unix.socket", "LXD")                                                                \
-	X("system_bus_socket", "D-Bus system bus")                                                 \
-	X("systemd/private", "systemd")                                                            \
-	X("nscd/socket", "nscd")                                                                   \
-	X("io.systemd.Resolve", "systemd-resolved")                                                \
-	X("io.systemd.Resolve.Monitor", "systemd-resolved")                                        \
-	X("avahi-daemon/socket", "Avahi")                                                          \
-	X("snapd.socket", "snapd")                                                                 \
-	X("libvirt-sock", "libvirt")                                                               \
-	X("@/containerd-shim/", "containerd shim")
+	X("docker.sock", "Docker", false)                                                          \
+	X("podman.sock", "Podman", false)                                                          \
+	X("containerd.sock", "containerd", false)                                                  \
+	X("containerd.sock.ttrpc", "containerd", false)                                            \
+	X("crio.sock", "CRI-O", false)                                                             \
+	X("buildkitd.sock", "BuildKit", false)                                                     \
+	X("lxd/unix.socket", "LXD", false)                                                         \
+	X("system_bus_socket", "D-Bus system bus", false)                                          \
+	X("systemd/private", "systemd", false)                                                     \
+	X("nscd/socket", "nscd", true)                                                             \
+	X("io.systemd.Resolve", "systemd-resolved", false)                                         \
+	X("io.systemd.Resolve.Monitor", "systemd-resolved", false)                                 \
+	X("avahi-daemon/socket", "Avahi", false)                                                   \
+	X("snapd.socket", "snapd", false)                                                          \
+	X("libvirt-sock", "libvirt", false)                                                        \
+	X("@/containerd-shim/", "containerd shim", false)
 
 #endif

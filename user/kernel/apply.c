@@ -123,7 +123,7 @@ static bool is_unix_row(const char *path, const char *row)
 static uint32_t open_unix_rows(const struct policy *p)
 {
 	static const char *const rows[] = {
-#define X(path, service) path,
+#define X(path, service, is_quiet) path,
 		NEJ_UNIX_PATHS(X)
 #undef X
 	};

@@ -123,7 +123,7 @@ static const char *type_word(uint8_t sock_type)
 static const char *unix_path(uint16_t row)
 {
 	static const char *const paths[] = {
-#define X(path, service) path,
+#define X(path, service, is_quiet) path,
 		NEJ_UNIX_PATHS(X)
 #undef X
 	};

@@ -19,7 +19,7 @@ static const char *const usual[] = {"/run/docker.sock", "/var/run/docker.sock",
 	"/run/gssproxy.sock", "/run/acpid.socket", "/run/rpcbind.sock"};
 
 static const char *const service_tails[] = {
-#define X(tail, service) tail,
+#define X(tail, service, is_quiet) tail,
 	NEJ_UNIX_PATHS(X)
 #undef X
 };
