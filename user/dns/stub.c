@@ -312,8 +312,9 @@ static bool evict(struct stub *stub)
 {
 	struct session *oldest = NULL;
 
+	/* the list begins with the newest: of equals the last is the oldest */
 	for (struct session *t = stub->sessions; t; t = t->next)
-		if (!oldest || t->timer.due_ms < oldest->timer.due_ms)
+		if (!oldest || t->timer.due_ms <= oldest->timer.due_ms)
 			oldest = t;
 	if (oldest)
 		session_free(oldest);
