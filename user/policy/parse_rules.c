@@ -372,13 +372,15 @@ static void check_kernel_range(struct reading *r, const struct pattern *p, size_
 	for (size_t i = 0; i < index; i++) {
 		const struct pattern *q = DRAFT_AT(r->draft->patterns, struct pattern, i);
 		const struct draft_rule *rule;
+		size_t n_theirs;
 
 		if (q->kind != PATTERN_RANGE || !has_common_address(&p->prefix, &q->prefix))
 			continue;
 		rule = DRAFT_AT(r->draft->rules, struct draft_rule, q->rule);
 		if (rule->transport == POLICY_TRANSPORT_KERNEL)
 			continue;
-		if (!has_common_port(own, n_own, theirs, opens_of(q, rule->is_deny, false, theirs)))
+		n_theirs = opens_of(q, rule->is_deny, false, theirs);
+		if (!has_common_port(own, n_own, theirs, n_theirs))
 			continue;
 		err_add(r->errs, p->line, p->column,
 			"narrow one of them, or leave `transport: kernel` out",
