@@ -219,6 +219,7 @@ static void add_rules(struct compiler *c)
 			.transport = r->transport,
 			.is_inspect = r->is_inspect,
 			.limits = r->limits,
+			.upstream = r->upstream,
 		};
 
 		buf_add(&c->sections[IMAGE_RULES], &rule, sizeof(rule));
@@ -346,6 +347,35 @@ static int add_table(struct compiler *c)
 
 /* --- options */
 
+static uint32_t add_optional(struct compiler *c, const char *s)
+{
+	return s ? add_text(c, s, strlen(s)) : 0;
+}
+
+static void add_upstreams(struct compiler *c)
+{
+	struct buf *all = &c->draft->upstreams;
+
+	for (size_t i = 0; i < DRAFT_COUNT(*all, struct draft_upstream); i++) {
+		const struct draft_upstream *d = DRAFT_AT(*all, struct draft_upstream, i);
+		struct image_upstream u = {
+			.name = add_text(c, d->name, strlen(d->name)),
+			.ca_path = add_optional(c, d->ca_path),
+			.username = add_optional(c, d->username),
+			.password = add_optional(c, d->password),
+			.ca = add_piece(c, d->ca, d->ca_len),
+			.host = d->host,
+			.port = d->port,
+			.is_tls = d->is_tls,
+			.is_by_name = d->is_by_name,
+		};
+
+		buf_add(&c->sections[IMAGE_UPSTREAMS], &u, sizeof(u));
+		if (d->ca_path)
+			buf_add(&c->sections[IMAGE_LIST_PATHS], &u.ca_path, sizeof(u.ca_path));
+	}
+}
+
 static void add_options(struct compiler *c, const char *sha256)
 {
 	struct image_header *h = &c->header;
@@ -442,6 +472,7 @@ static int build(struct compiler *c, const char *sha256)
 
 	buf_add(&c->sections[IMAGE_TEXT], "", 1);
 	add_options(c, sha256);
+	add_upstreams(c);
 	add_rules(c);
 	add_doh(c);
 	add_secrets(c);

@@ -83,6 +83,23 @@ struct policy_rule_info {
 /* False for POLICY_NO_RULE. */
 bool policy_rule(const struct policy *p, uint32_t rule, struct policy_rule_info *ret);
 
+/* A forward proxy. Strings live as long as the policy. */
+struct policy_upstream {
+	uint32_t index; /* tells one from another within a policy */
+	const char *name;
+	struct host host;
+	uint16_t port;
+	bool is_tls;
+	bool is_by_name;     /* CONNECT names the host: the proxy resolves it, and checks */
+	const char *ca_path; /* as the policy names it; NULL: the system's roots */
+	const char *ca;      /* what the file held, PEM */
+	size_t ca_len;
+	const char *username, *password; /* NULL: none */
+};
+
+/* The forward proxy of a rule with `transport: upstream`; false for any other rule. */
+bool policy_upstream(const struct policy *p, uint32_t rule, struct policy_upstream *ret);
+
 enum policy_dns_mode {
 	POLICY_DNS_SYNTHETIC,
 	POLICY_DNS_RESOLVE,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Digests of a policy and its lists; see digest.h. */
+/* Digests of a policy and its files; see digest.h. */
 #include "digest.h"
 
 #include <errno.h>
@@ -27,6 +27,14 @@ int digest_policy(const char *text, size_t len_bytes, const struct draft *d,
 
 		if (EVP_Digest(list->data, list->len, digest, NULL, EVP_sha256(), NULL) != 1 ||
 			EVP_DigestUpdate(ctx, digest, sizeof(digest)) != 1)
+			return -EIO;
+	}
+	for (size_t i = 0; i < DRAFT_COUNT(d->upstreams, struct draft_upstream); i++) {
+		const struct draft_upstream *u = DRAFT_AT(d->upstreams, struct draft_upstream, i);
+
+		if (u->ca_len &&
+			(EVP_Digest(u->ca, u->ca_len, digest, NULL, EVP_sha256(), NULL) != 1 ||
+				EVP_DigestUpdate(ctx, digest, sizeof(digest)) != 1))
 			return -EIO;
 	}
 	if (EVP_DigestFinal_ex(ctx, digest, NULL) != 1)

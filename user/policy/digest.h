@@ -9,8 +9,8 @@
 
 #define DIGEST_HEX_BYTES 65
 
-/* Of the text alone it is what sha256sum(1) prints; each list adds the digest of its own content
- * behind it. 0 or -EIO. */
+/* Of the text alone it is what sha256sum(1) prints; each list, then each `ca`, adds the digest of
+ * its own content behind it. 0 or -EIO. */
 int digest_policy(const char *text, size_t len_bytes, const struct draft *d,
 	char ret_hex[static DIGEST_HEX_BYTES]);
 

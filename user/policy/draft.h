@@ -17,7 +17,8 @@
 
 #define DRAFT_MAX_LISTS 64     /* `list:` targets of one policy: error */
 #define DRAFT_MAX_RESOLVERS 16 /* error */
-#define DRAFT_MAX_ENTRIES 1024 /* secrets, upstreams, unix paths, CIDRs of `private`: error */
+#define DRAFT_MAX_ENTRIES 1024 /* secrets, unix paths, CIDRs of `private`: error */
+#define DRAFT_MAX_UPSTREAMS 64 /* error */
 
 enum draft_private {
 	DRAFT_PRIVATE_DENY,
@@ -37,6 +38,7 @@ struct draft_rule {
 	unsigned int via_line, via_column;
 	struct policy_limits limits;
 	uint32_t first_pattern, n_patterns;
+	uint32_t upstream; /* of `transport: upstream`: index of draft.upstreams */
 };
 
 struct draft_list {
@@ -57,7 +59,15 @@ struct draft_secret {
 };
 
 struct draft_upstream {
-	const char *name, *url;
+	const char *name;
+	const char *ca_path; /* as written; NULL */
+	const char *ca;      /* the file, PEM */
+	size_t ca_len;
+	const char *username, *password; /* NULL without */
+	struct host host;
+	uint16_t port;
+	bool is_tls;
+	bool is_by_name; /* connect: name */
 };
 
 struct draft {

@@ -32,6 +32,7 @@ static const size_t element_bytes[IMAGE_SECTIONS] = {
 	[IMAGE_RESOLVERS] = sizeof(struct endpoint),
 	[IMAGE_UNIX] = sizeof(uint32_t),
 	[IMAGE_LIST_PATHS] = sizeof(uint32_t),
+	[IMAGE_UPSTREAMS] = sizeof(struct image_upstream),
 };
 
 static bool has_sound_sections(const struct policy *p)
@@ -106,7 +107,9 @@ static bool has_sound_rules(const struct policy *p)
 
 	for (size_t i = 0; i < p->n_rules; i++)
 		if (p->rules[i].text >= bytes || p->rules[i].note >= bytes ||
-			p->rules[i].transport > POLICY_TRANSPORT_KERNEL)
+			p->rules[i].transport > POLICY_TRANSPORT_KERNEL ||
+			(p->rules[i].transport == POLICY_TRANSPORT_UPSTREAM &&
+				p->rules[i].upstream >= count(p, IMAGE_UPSTREAMS)))
 			return false;
 	for (size_t i = 0; i < p->n_targets; i++) {
 		const struct image_target *t = &p->targets[i];
@@ -128,6 +131,24 @@ static bool has_sound_texts(const struct policy *p, int section)
 	for (size_t i = 0; i < count(p, section); i++)
 		if (texts[i] >= image_bytes(p, IMAGE_TEXT))
 			return false;
+	return true;
+}
+
+static bool has_sound_upstreams(const struct policy *p)
+{
+	const struct image_upstream *all = image_at(p, IMAGE_UPSTREAMS);
+	size_t bytes = image_bytes(p, IMAGE_TEXT);
+
+	for (size_t i = 0; i < count(p, IMAGE_UPSTREAMS); i++) {
+		const struct image_upstream *u = &all[i];
+
+		if (u->name >= bytes || u->ca_path >= bytes || u->username >= bytes ||
+			u->password >= bytes || !is_text(p, u->ca))
+			return false;
+		if (!u->port || u->is_tls > 1 || u->is_by_name > 1 || u->host.kind > HOST_ADDR ||
+			u->host.len > HOST_MAX_BYTES || u->host.name[u->host.len])
+			return false;
+	}
 	return true;
 }
 
@@ -180,7 +201,8 @@ int policy_map(int fd, struct policy **ret)
 	if (!has_sound_sections(p))
 		return -EINVAL;
 	set_views(p);
-	if (!has_sound_header(p) || !has_sound_rules(p) || !has_sound_places(p))
+	if (!has_sound_header(p) || !has_sound_rules(p) || !has_sound_places(p) ||
+		!has_sound_upstreams(p))
 		return -EINVAL;
 	p->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (p->fd < 0)

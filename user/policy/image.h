@@ -37,6 +37,7 @@ enum image_section {
 	IMAGE_RESOLVERS,  /* struct endpoint */
 	IMAGE_UNIX,       /* uint32_t: text */
 	IMAGE_LIST_PATHS, /* uint32_t: text */
+	IMAGE_UPSTREAMS,  /* struct image_upstream */
 	IMAGE_SECTIONS
 };
 
@@ -63,6 +64,8 @@ struct image_rule {
 	uint32_t line;
 	uint32_t text, note; /* in IMAGE_TEXT; note 0: none */
 	uint8_t is_deny, transport, is_inspect, pad;
+	uint32_t upstream; /* of transport upstream: index of IMAGE_UPSTREAMS */
+	uint32_t pad2;
 	struct policy_limits limits;
 };
 
@@ -95,6 +98,16 @@ struct image_node {
 struct image_list {
 	uint32_t at, end; /* in IMAGE_NAMES */
 	uint32_t target;
+};
+
+struct image_upstream {
+	uint32_t name; /* in IMAGE_TEXT, as the others; 0: none */
+	uint32_t ca_path, username, password;
+	struct image_text ca; /* the file, PEM */
+	struct host host;
+	uint16_t port;
+	uint8_t is_tls, is_by_name;
+	uint8_t pad[4];
 };
 
 /* A mapped image. One owner frees it; readers are const. */

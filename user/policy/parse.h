@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Policy text to a draft: every key of the language, every error found in one go. Reads the files
- * of `list:` targets too. What the draft means for a connection is compile.c's and decide.c's.
+ * of `list:` targets and `ca` too. What the draft means for a connection is compile.c's and decide.c's.
  */
 #ifndef NEJ_POLICY_PARSE_H
 #define NEJ_POLICY_PARSE_H
@@ -25,5 +25,8 @@ void parse_check_rules(struct reading *r);
 extern const struct read_key parse_option_keys[];
 extern const size_t parse_n_option_keys;
 void parse_limits(struct reading *r, const struct yaml_node *value, void *limits);
+
+/* parse_upstream.c: the value of `upstream`. */
+void parse_upstreams(struct reading *r, const struct yaml_node *value, void *arg);
 
 #endif

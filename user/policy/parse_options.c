@@ -6,7 +6,6 @@
 
 #include "../base/num.h"
 #include "../wire/host.h"
-#include "../wire/url.h"
 #include "parse.h"
 
 static void read_version(struct reading *r, const struct yaml_node *v, void *arg)
@@ -320,75 +319,11 @@ static void read_secrets(struct reading *r, const struct yaml_node *value, void 
 		read_secret(r, v);
 }
 
-/* --- upstreams */
-
-static const char upstream_mend[] = "write url: http://proxy.example.com:3128";
-
-static bool is_proxy_url(const struct yaml_node *v)
-{
-	struct url u;
-	struct host h;
-	uint16_t port;
-	bool is_known;
-
-	if (url_split(v->text, v->len, &u) < 0)
-		return false;
-	is_known = (u.scheme_len == 4 && !memcmp(u.scheme, "http", 4)) ||
-		(u.scheme_len == 5 && !memcmp(u.scheme, "https", 5));
-	return is_known && u.path_len == 1 && u.path[0] == '/' &&
-		!host_parse_port(u.authority, u.authority_len, &h, &port);
-}
-
-static void read_upstream_url(struct reading *r, const struct yaml_node *v, void *arg)
-{
-	struct draft_upstream *u = arg;
-
-	u->url = v->text ? v->text : "";
-	if (read_is_text(r, v, "url") && !is_proxy_url(v))
-		READ_FAIL(
-			r, v, upstream_mend, "`%.100s` is not the URL of a forward proxy", v->text);
-}
-
-static void read_upstream_ca(struct reading *r, const struct yaml_node *v, void *arg)
-{
-	(void)arg;
-	read_is_text(r, v, "ca");
-}
-
-static void read_upstream_text(struct reading *r, const struct yaml_node *v, void *arg)
-{
-	(void)arg;
-	read_is_text(r, v, v->key->text);
-}
-
-static void read_upstreams(struct reading *r, const struct yaml_node *value, void *arg)
-{
-	static const struct read_key keys[] = {
-		{"url", read_upstream_url},
-		{"ca", read_upstream_ca},
-		{"username", read_upstream_text},
-		{"password", read_upstream_text},
-	};
-
-	(void)arg;
-	if (!read_is_named_map(r, value, "upstream", DRAFT_MAX_ENTRIES))
-		return;
-	for (const struct yaml_node *v = value->first; v; v = v->next) {
-		struct draft_upstream u = {.name = v->key->text};
-
-		read_map(r, v, "an upstream", keys, 4, &u);
-		if (v->kind == YAML_MAP && !u.url)
-			READ_FAIL(r, v->key, upstream_mend, "the upstream `%.64s` has no `url`",
-				u.name);
-		buf_add(&r->draft->upstreams, &u, sizeof(u));
-	}
-}
-
 const struct read_key parse_option_keys[] = {
 	{"version", read_version},
 	{"default", read_default},
 	{"secrets", read_secrets},
-	{"upstream", read_upstreams},
+	{"upstream", parse_upstreams},
 	{"private", read_private},
 	{"host_ports", read_host_ports},
 	{"dns", read_dns},

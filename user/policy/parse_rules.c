@@ -320,19 +320,23 @@ void parse_rules(struct reading *r, const struct yaml_node *value, void *arg)
 
 /* --- what needs the whole policy */
 
-static bool has_upstream(const struct draft *d, const char *name)
+/* How many upstreams precede the one of this name; all of them: there is none. */
+static uint32_t find_upstream(const struct draft *d, const char *name)
 {
-	for (size_t i = 0; i < DRAFT_COUNT(d->upstreams, struct draft_upstream); i++)
+	uint32_t i, n = (uint32_t)DRAFT_COUNT(d->upstreams, struct draft_upstream);
+
+	for (i = 0; i < n; i++)
 		if (!strcmp(DRAFT_AT(d->upstreams, struct draft_upstream, i)->name, name))
-			return true;
-	return false;
+			break;
+	return i;
 }
 
-static void check_via(struct reading *r, const struct draft_rule *rule)
+static void settle_via(struct reading *r, struct draft_rule *rule)
 {
 	size_t n = DRAFT_COUNT(r->draft->upstreams, struct draft_upstream);
 
-	if (rule->via && !has_upstream(r->draft, rule->via))
+	rule->upstream = rule->via ? find_upstream(r->draft, rule->via) : 0;
+	if (rule->via && rule->upstream == n)
 		err_add(r->errs, rule->via_line, rule->via_column, "name it under `upstream`",
 			"`via: %.64s` names no upstream", rule->via);
 	else if (!rule->via && !n)
@@ -395,10 +399,10 @@ void parse_check_rules(struct reading *r)
 	size_t n_rules = DRAFT_COUNT(r->draft->rules, struct draft_rule);
 
 	for (size_t i = 0; i < n_rules; i++) {
-		const struct draft_rule *rule = DRAFT_AT(r->draft->rules, struct draft_rule, i);
+		struct draft_rule *rule = DRAFT_AT(r->draft->rules, struct draft_rule, i);
 
 		if (rule->transport == POLICY_TRANSPORT_UPSTREAM && !rule->is_deny)
-			check_via(r, rule);
+			settle_via(r, rule);
 		if (rule->transport != POLICY_TRANSPORT_KERNEL)
 			continue;
 		for (uint32_t k = 0; k < rule->n_patterns; k++) {

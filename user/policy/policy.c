@@ -84,6 +84,29 @@ bool policy_rule(const struct policy *p, uint32_t rule, struct policy_rule_info 
 	return true;
 }
 
+bool policy_upstream(const struct policy *p, uint32_t rule, struct policy_upstream *ret)
+{
+	const struct image_upstream *u = image_at(p, IMAGE_UPSTREAMS);
+
+	if (rule >= p->n_rules || p->rules[rule].transport != POLICY_TRANSPORT_UPSTREAM)
+		return false;
+	u += p->rules[rule].upstream;
+	*ret = (struct policy_upstream){
+		.index = p->rules[rule].upstream,
+		.name = p->text + u->name,
+		.host = u->host,
+		.port = u->port,
+		.is_tls = u->is_tls,
+		.is_by_name = u->is_by_name,
+		.ca_path = u->ca_path ? p->text + u->ca_path : NULL,
+		.ca = u->ca.len ? p->text + u->ca.at : NULL,
+		.ca_len = u->ca.len,
+		.username = u->username ? p->text + u->username : NULL,
+		.password = u->password ? p->text + u->password : NULL,
+	};
+	return true;
+}
+
 enum policy_dns_mode policy_dns_mode(const struct policy *p)
 {
 	return p->header->dns;

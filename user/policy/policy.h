@@ -50,8 +50,8 @@ bool policy_has_kernel_transport(const struct policy *p);
 bool policy_opens_any_port(const struct policy *p);
 /* `unix:` path number i (`@` begins an abstract name), NULL behind the last. None: private. */
 const char *policy_unix_path(const struct policy *p, size_t i);
-/* File of list number i as the policy names it (relative: to the policy's folder), NULL behind the
- * last. */
+/* File number i of lists and `ca` as the policy names it (relative: to the policy's folder), NULL
+ * behind the last. */
 const char *policy_list_path(const struct policy *p, size_t i);
 /* Rules, and hosts named by rules and lists. */
 void policy_count(const struct policy *p, size_t *ret_rules, size_t *ret_hosts);

@@ -116,9 +116,6 @@ static void warn_unheld(const struct draft *d, struct err_list *errs, size_t ind
 			p->text);
 		break;
 	}
-	if (rule->transport == POLICY_TRANSPORT_UPSTREAM)
-		err_warn(errs, rule->line, rule->column, "leave `transport: upstream` out",
-			"this build has no upstream proxies: the connection is refused");
 }
 
 static void warn_lists(const struct draft *d, struct err_list *errs)

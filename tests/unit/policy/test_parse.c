@@ -95,7 +95,16 @@ static const struct row {
 	{"upstream: { a: {} }\n", 1, 13, "url"},
 	{"upstream: { a: { url: 'ftp://x' } }\n", 1, 0, "http://"},
 	{"upstream: { a: { url: 'http://x/y' } }\n", 1, 0, "http://"},
-	{"upstream: { a: { url: 'http://u@x' } }\n", 1, 0, "http://"},
+	{"upstream: { a: { url: 'http://u@x' } }\n", 1, 0, "username"},
+	{"upstream: { a: { url: 'http://u:secret@x' } }\n", 1, 0, "password: SECRET"},
+	{"upstream: { a: { url: 'http://x', username: u } }\n", 1, 13, "alone"},
+	{"upstream: { a: { url: 'http://x', password: p } }\n", 1, 13, "alone"},
+	{"upstream: { a: { url: 'http://x', username: 'u:v', password: p } }\n", 1, 0, "colon"},
+	{"upstream: { a: { url: 'http://x', username: u, password: \"p\\n\" } }\n", 1, 0,
+		"control"},
+	{"upstream: { a: { url: 'https://x', ca: /nowhere/ca.pem } }\n", 1, 0, "/nowhere/ca.pem"},
+	{"upstream: { a: { url: 'https://x', ca: /etc/passwd } }\n", 1, 0, "no certificate"},
+	{"upstream: { a: { url: 'http://x', connect: both } }\n", 1, 0, "address"},
 	{"upstream: { a: { uri: 'http://x' } }\n", 1, 0, "url"},
 	/* rules */
 	{"rules:\n  - a.example\n", 2, 5, "allow: host"},
@@ -220,7 +229,7 @@ static const char *const good[] = {
 	"rules:\n  - allow: a.example\n    note: |\n      why\n      not\n",
 	"unix: private\n",
 	"private: []\n",
-	"upstream: { p: { url: 'https://p.example:3128', ca: /ca, username: u, password: p } }\n"
+	"upstream: { p: { url: 'https://p.example:3128', username: u, password: p } }\n"
 	"rules:\n  - {allow: a.example, transport: upstream}\n",
 	"secrets: { T: { env: T, for: [.a.example, '*.b.example'], in: [headers, query, body] } "
 	"}\n",
