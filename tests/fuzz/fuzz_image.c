@@ -27,7 +27,9 @@ static const char text[] =
 	"  - deny: [.b.example, '*.c.example', 'd.example:1-99']\n"
 	"  - {allow: [10.1.0.0/16, 192.0.2.7, '[2001:db8::]/32'], transport: kernel, note: why}\n"
 	"  - allow: ['*', 'tcp://d.example:*']\n"
-	"secrets: {T: {env: T, for: [.a.example]}}\n";
+	"secrets:\n"
+	"  T: {env: T, for: [.a.example]}\n"
+	"  U: {command: [/bin/x, y], for: [a.example, '*.c.example'], sign: aws-v4, key_id: T}\n";
 
 static volatile uint32_t sum; /* what is read goes somewhere */
 static uint8_t *image;
@@ -46,6 +48,22 @@ static void load_image(void)
 	image = malloc(image_len);
 	assert(image && pread(policy_fd(p), image, image_len, 0) == st.st_size);
 	policy_free(p);
+}
+
+static void ask_secrets(const struct policy *p, const struct host *h)
+{
+	uint16_t found[4];
+	size_t n = policy_secrets_for(p, h, 443, found, 4);
+
+	for (size_t i = 0; i < n; i++) {
+		struct policy_secret s;
+
+		assert(policy_secret(p, found[i], &s));
+		sum += (uint32_t)strlen(s.name) + (s.key_id ? (uint32_t)strlen(s.key_id) : 0);
+		sum += policy_secret_source(p, found[i]);
+		for (size_t k = 0; policy_secret_arg(p, found[i], k); k++)
+			sum += (uint32_t)strlen(policy_secret_arg(p, found[i], k));
+	}
 }
 
 static void ask(const struct policy *p, const char *name, enum policy_scheme scheme, bool has_url)
@@ -68,6 +86,7 @@ static void ask(const struct policy *p, const char *name, enum policy_scheme sch
 		assert(strlen(rule.text) < image_len &&
 			(!rule.note || strlen(rule.note) < image_len));
 	policy_decide_dns(p, &h, &d);
+	ask_secrets(p, &h);
 }
 
 static void use(const struct policy *p)

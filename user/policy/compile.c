@@ -193,6 +193,9 @@ static void add_pattern(struct compiler *c, const struct draft_rule *rule, const
 		uint32_t target;
 
 		t.opens = opens[i];
+		if ((t.flags & IMAGE_CONDITIONAL || rule->is_inspect) &&
+			t.opens.ports[OPENS_HTTPS].first)
+			c->header.inspects = 1;
 		target = add_target(c, &t);
 		file_target(c, p, target);
 		if (p->kind == PATTERN_LIST) {
@@ -250,16 +253,45 @@ static void add_doh(struct compiler *c)
 }
 
 /* After all rules, so that they come last among the targets of a name. */
-static void add_secrets(struct compiler *c)
+static void add_secret_hosts(struct compiler *c, const struct draft_secret *s, uint16_t index)
 {
-	struct buf *hosts = &c->draft->secret_hosts;
-
-	for (size_t i = 0; i < DRAFT_COUNT(*hosts, struct pattern); i++) {
-		const struct pattern *p = DRAFT_AT(*hosts, struct pattern, i);
-		struct image_target t = {
-			.rule = POLICY_NO_RULE, .kind = p->kind, .flags = IMAGE_SECRET};
+	for (uint32_t i = 0; i < s->n_hosts; i++) {
+		const struct pattern *p =
+			DRAFT_AT(c->draft->secret_hosts, struct pattern, s->first_host + i);
+		struct image_target t = {.rule = POLICY_NO_RULE,
+			.kind = p->kind,
+			.flags = IMAGE_SECRET,
+			.secret = index};
 
 		file_target(c, p, add_target(c, &t));
+	}
+}
+
+static void add_secrets(struct compiler *c)
+{
+	const struct draft *d = c->draft;
+
+	for (size_t i = 0; i < DRAFT_COUNT(d->secret_args, const char *); i++) {
+		const char *arg = *DRAFT_AT(d->secret_args, const char *, i);
+		uint32_t at = add_text(c, arg, strlen(arg));
+
+		buf_add(&c->sections[IMAGE_ARGS], &at, sizeof(at));
+	}
+	for (size_t i = 0; i < DRAFT_COUNT(d->secrets, struct draft_secret); i++) {
+		const struct draft_secret *s = DRAFT_AT(d->secrets, struct draft_secret, i);
+		struct image_secret secret = {
+			.name = add_text(c, s->name, strlen(s->name)),
+			.key_id = s->key_id ? add_text(c, s->key_id, strlen(s->key_id)) : 0,
+			.first_arg = s->first_arg,
+			.n_args = s->n_args,
+			.source = s->source,
+			.in = s->in,
+			.is_aws = s->is_aws,
+		};
+
+		buf_add(&c->sections[IMAGE_SECRETS], &secret, sizeof(secret));
+		add_secret_hosts(c, s, (uint16_t)i);
+		c->header.inspects = 1;
 	}
 }
 

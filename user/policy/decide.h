@@ -13,6 +13,7 @@
 
 #include "../../include/reason.h"
 #include "../wire/host.h"
+#include "secret.h"
 
 struct policy; /* opaque: a mapped image */
 
@@ -66,6 +67,9 @@ void policy_decide(
 /* ask DNS: could any request to this name be allowed? */
 void policy_decide_dns(
 	const struct policy *p, const struct host *name, struct policy_decision *ret);
+
+/* Could any connection need TLS to be terminated: a path or method over https, `inspect`, secrets? */
+bool policy_inspects(const struct policy *p);
 
 /* May a name that was allowed be reached at this address (special ranges, `private`)? NONE if so,
  * else the reason. Host's own addresses are checked by the dialler. */

@@ -14,6 +14,7 @@
 #include "arena.h"
 #include "decide.h"
 #include "pattern.h"
+#include "secret.h"
 
 #define DRAFT_MAX_LISTS 64     /* `list:` targets of one policy: error */
 #define DRAFT_MAX_RESOLVERS 16 /* error */
@@ -55,6 +56,11 @@ struct draft_list {
 struct draft_secret {
 	const char *name;
 	unsigned int line, column;
+	uint8_t source; /* enum policy_source_kind */
+	uint8_t in;     /* enum policy_secret_in, or-ed */
+	bool is_aws;
+	const char *key_id; /* NULL without one */
+	uint32_t first_arg, n_args;
 	uint32_t first_host, n_hosts;
 };
 
@@ -86,6 +92,7 @@ struct draft {
 	struct buf lists;        /* struct draft_list */
 	struct buf secrets;      /* struct draft_secret */
 	struct buf secret_hosts; /* struct pattern */
+	struct buf secret_args;  /* const char *: variable, path, or words of a command */
 	struct buf upstreams;    /* struct draft_upstream */
 	struct buf privates;     /* struct prefix */
 	struct buf host_ports;   /* uint16_t */

@@ -33,6 +33,8 @@ static const size_t element_bytes[IMAGE_SECTIONS] = {
 	[IMAGE_UNIX] = sizeof(uint32_t),
 	[IMAGE_LIST_PATHS] = sizeof(uint32_t),
 	[IMAGE_UPSTREAMS] = sizeof(struct image_upstream),
+	[IMAGE_SECRETS] = sizeof(struct image_secret),
+	[IMAGE_ARGS] = sizeof(uint32_t),
 };
 
 static bool has_sound_sections(const struct policy *p)
@@ -63,12 +65,16 @@ static void set_views(struct policy *p)
 	p->nodes = image_at(p, IMAGE_NODES);
 	p->refs = image_at(p, IMAGE_REFS);
 	p->lists = image_at(p, IMAGE_LISTS);
+	p->secrets = image_at(p, IMAGE_SECRETS);
+	p->args = image_at(p, IMAGE_ARGS);
 	p->text = image_at(p, IMAGE_TEXT);
 	p->n_rules = count(p, IMAGE_RULES);
 	p->n_targets = count(p, IMAGE_TARGETS);
 	p->n_nodes = count(p, IMAGE_NODES);
 	p->n_refs = count(p, IMAGE_REFS);
 	p->n_lists = count(p, IMAGE_LISTS);
+	p->n_secrets = count(p, IMAGE_SECRETS);
+	p->n_args = count(p, IMAGE_ARGS);
 	p->table = (struct table){
 		.tags = image_at(p, IMAGE_TAGS),
 		.slots = image_at(p, IMAGE_SLOTS),
@@ -91,7 +97,7 @@ static bool has_sound_header(const struct policy *p)
 		h->lists_at <= p->table.names_len && h->point && h->point < KEY_PRIME &&
 		h->n_prefix_bits <= sizeof(h->prefix_bits) && !h->sha256[IMAGE_HEX_BYTES - 1] &&
 		h->private_mode <= DRAFT_PRIVATE_LIST && h->dns <= POLICY_DNS_BLACKHOLE &&
-		h->is_default_allow <= 1;
+		h->is_default_allow <= 1 && h->inspects <= 1;
 }
 
 static bool is_text(const struct policy *p, struct image_text t)
@@ -119,6 +125,8 @@ static bool has_sound_rules(const struct policy *p)
 			return false;
 		/* What opens a door must be a rule. */
 		if (t->rule == POLICY_NO_RULE && !(t->flags & (IMAGE_DENY | IMAGE_SECRET)))
+			return false;
+		if (t->flags & IMAGE_SECRET && t->secret >= p->n_secrets)
 			return false;
 	}
 	return true;
@@ -150,6 +158,21 @@ static bool has_sound_upstreams(const struct policy *p)
 			return false;
 	}
 	return true;
+}
+
+static bool has_sound_secrets(const struct policy *p)
+{
+	size_t bytes = image_bytes(p, IMAGE_TEXT);
+
+	for (size_t i = 0; i < p->n_secrets; i++) {
+		const struct image_secret *s = &p->secrets[i];
+
+		if (s->name >= bytes || s->key_id >= bytes || s->first_arg > p->n_args ||
+			s->n_args > p->n_args - s->first_arg || !s->n_args ||
+			s->source > POLICY_SOURCE_COMMAND || s->is_aws > 1)
+			return false;
+	}
+	return p->n_secrets <= POLICY_MAX_SECRETS && has_sound_texts(p, IMAGE_ARGS);
 }
 
 static bool has_sound_places(const struct policy *p)
@@ -202,7 +225,7 @@ int policy_map(int fd, struct policy **ret)
 		return -EINVAL;
 	set_views(p);
 	if (!has_sound_header(p) || !has_sound_rules(p) || !has_sound_places(p) ||
-		!has_sound_upstreams(p))
+		!has_sound_upstreams(p) || !has_sound_secrets(p))
 		return -EINVAL;
 	p->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (p->fd < 0)

@@ -13,6 +13,7 @@
 #include "decide.h"
 #include "opens.h"
 #include "policy.h"
+#include "secret.h"
 #include "table.h"
 
 #define IMAGE_MAGIC 0x31504a4eu /* NJP1 */
@@ -38,6 +39,8 @@ enum image_section {
 	IMAGE_UNIX,       /* uint32_t: text */
 	IMAGE_LIST_PATHS, /* uint32_t: text */
 	IMAGE_UPSTREAMS,  /* struct image_upstream */
+	IMAGE_SECRETS,    /* struct image_secret, as the policy lists them */
+	IMAGE_ARGS,       /* uint32_t: text, of the secrets' sources */
 	IMAGE_SECTIONS
 };
 
@@ -53,7 +56,7 @@ struct image_header {
 	uint32_t n_hosts;
 	uint8_t is_default_allow, denies_inbound, hides_allowed, fails_open;
 	uint8_t private_mode, dns, has_unix_list, opens_any_port;
-	uint8_t n_prefix_bits, pad[7];
+	uint8_t n_prefix_bits, inspects, pad[6];
 	uint8_t prefix_bits[129]; /* lengths of address ranges among the keys */
 	char sha256[IMAGE_HEX_BYTES];
 	uint8_t pad2[6];
@@ -86,7 +89,7 @@ struct image_target {
 	uint32_t rule; /* POLICY_NO_RULE: nej's own, or a secret's */
 	uint8_t kind;  /* enum pattern_kind */
 	uint8_t flags;
-	uint8_t pad[2];
+	uint16_t secret; /* IMAGE_SECRET: its index */
 	struct opens opens;
 	struct image_text methods, full, plain;
 };
@@ -110,6 +113,14 @@ struct image_upstream {
 	uint8_t pad[4];
 };
 
+struct image_secret {
+	uint32_t name, key_id; /* in IMAGE_TEXT; key_id 0: none */
+	uint32_t first_arg, n_args;
+	uint8_t source; /* enum policy_source_kind */
+	uint8_t in;     /* enum policy_secret_in, or-ed */
+	uint8_t is_aws, pad;
+};
+
 /* A mapped image. One owner frees it; readers are const. */
 struct policy {
 	int fd;
@@ -121,9 +132,11 @@ struct policy {
 	const struct image_node *nodes;
 	const uint32_t *refs;
 	const struct image_list *lists;
+	const struct image_secret *secrets;
+	const uint32_t *args;
 	struct table table;
 	const char *text;
-	size_t n_rules, n_targets, n_nodes, n_refs, n_lists;
+	size_t n_rules, n_targets, n_nodes, n_refs, n_lists, n_secrets, n_args;
 };
 
 static inline const void *image_at(const struct policy *p, enum image_section s)

@@ -17,6 +17,7 @@ static void init_draft(struct draft *d)
 	buf_init(&d->lists);
 	buf_init(&d->secrets);
 	buf_init(&d->secret_hosts);
+	buf_init(&d->secret_args);
 	buf_init(&d->upstreams);
 	buf_init(&d->privates);
 	buf_init(&d->host_ports);
@@ -33,6 +34,7 @@ void draft_done(struct draft *d)
 	buf_done(&d->lists);
 	buf_done(&d->secrets);
 	buf_done(&d->secret_hosts);
+	buf_done(&d->secret_args);
 	buf_done(&d->upstreams);
 	buf_done(&d->privates);
 	buf_done(&d->host_ports);
@@ -45,8 +47,8 @@ static bool is_failed(const struct draft *d)
 {
 	return d->arena.is_failed || d->rules.is_failed || d->patterns.is_failed ||
 		d->lists.is_failed || d->secrets.is_failed || d->secret_hosts.is_failed ||
-		d->upstreams.is_failed || d->privates.is_failed || d->host_ports.is_failed ||
-		d->resolvers.is_failed || d->unix_paths.is_failed;
+		d->secret_args.is_failed || d->upstreams.is_failed || d->privates.is_failed ||
+		d->host_ports.is_failed || d->resolvers.is_failed || d->unix_paths.is_failed;
 }
 
 static void parse_root(struct reading *r, const struct yaml_node *root)

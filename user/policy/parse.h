@@ -29,4 +29,7 @@ void parse_limits(struct reading *r, const struct yaml_node *value, void *limits
 /* parse_upstream.c: the value of `upstream`. */
 void parse_upstreams(struct reading *r, const struct yaml_node *value, void *arg);
 
+/* parse_secrets.c: the value of `secrets`. */
+void parse_secrets(struct reading *r, const struct yaml_node *value, void *arg);
+
 #endif

@@ -122,6 +122,11 @@ bool policy_has_rules(const struct policy *p)
 	return p->n_rules > 0;
 }
 
+bool policy_inspects(const struct policy *p)
+{
+	return p->header->inspects;
+}
+
 bool policy_audits_allowed(const struct policy *p)
 {
 	return !p->header->hides_allowed;

@@ -56,8 +56,13 @@ static void begin(const struct policy *p, struct walk *w)
 	memset(w->lists_seen, 0, sizeof(w->lists_seen));
 }
 
-/* The targets of secrets stand behind all others. */
-static void find_secret(struct walk *w)
+static bool covers(const struct image_target *t, bool is_whole)
+{
+	return is_whole ? t->kind != PATTERN_UNDER : t->kind != PATTERN_NAME;
+}
+
+/* The targets of secrets stand behind all others. found (may be NULL): a bit a secret. */
+static void find_secrets(struct walk *w, uint64_t *found)
 {
 	for (size_t i = 0; i < w->n; i++) {
 		const struct walk_cursor *c = &w->cursors[i];
@@ -67,8 +72,12 @@ static void find_secret(struct walk *w)
 
 			if (!(t->flags & IMAGE_SECRET))
 				break;
-			w->has_secret |=
-				c->is_whole ? t->kind != PATTERN_UNDER : t->kind != PATTERN_NAME;
+			if (!covers(t, c->is_whole))
+				continue;
+			w->has_secret = true;
+			if (!found)
+				break;
+			found[t->secret / 64] |= 1ull << (t->secret % 64);
 		}
 	}
 }
@@ -148,14 +157,17 @@ void walk_host(const struct policy *p, const struct host *host, struct walk *ret
 	begin(p, ret);
 	add_node(ret, 0, true);
 	add_suffixes(ret, host->name, host->len);
-	find_secret(ret);
+	find_secrets(ret, NULL);
 }
 
-static bool is_fitting(const struct image_target *t, bool is_whole)
+void walk_secrets(const struct policy *p, const struct host *name,
+	uint64_t found[static POLICY_MAX_SECRETS / 64])
 {
-	if (t->flags & IMAGE_SECRET)
-		return false;
-	return is_whole ? t->kind != PATTERN_UNDER : t->kind != PATTERN_NAME;
+	struct walk w;
+
+	begin(p, &w);
+	add_suffixes(&w, name->name, name->len);
+	find_secrets(&w, found);
 }
 
 const struct image_target *walk_next(struct walk *w)
@@ -173,7 +185,7 @@ const struct image_target *walk_next(struct walk *w)
 		if (!first)
 			return NULL;
 		t = &w->policy->targets[*first->at++];
-		if (is_fitting(t, first->is_whole))
+		if (!(t->flags & IMAGE_SECRET) && covers(t, first->is_whole))
 			return t;
 	}
 }

@@ -28,6 +28,10 @@ void walk_host(const struct policy *p, const struct host *host, struct walk *ret
 /* The same for an address, decided as `a` itself. */
 void walk_addr(const struct policy *p, const struct addr *a, struct walk *ret);
 
+/* Sets the bit of each secret that may go to a name. */
+void walk_secrets(const struct policy *p, const struct host *name,
+	uint64_t found[static POLICY_MAX_SECRETS / 64]);
+
 /* A walk at its beginning is kept and copied for each time over its targets. */
 static inline void walk_copy(struct walk *to, const struct walk *from)
 {

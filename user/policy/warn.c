@@ -167,6 +167,52 @@ static bool is_allowed(
 	return false;
 }
 
+/* Could some host be of both? A list's names are not looked at. */
+static bool is_related(const struct pattern *rule, const struct pattern *host)
+{
+	if (rule->kind == PATTERN_ANY)
+		return true;
+	if (!rule->name)
+		return false;
+	if (rule->name_len == host->name_len)
+		return !memcmp(rule->name, host->name, host->name_len) &&
+			(rule->kind != PATTERN_NAME || host->kind != PATTERN_UNDER) &&
+			(rule->kind != PATTERN_UNDER || host->kind != PATTERN_NAME);
+	return rule->name_len < host->name_len ? rule->kind != PATTERN_NAME && is_under(host, rule)
+					       : host->kind != PATTERN_NAME && is_under(rule, host);
+}
+
+/* A secret goes out only through the proxy, and should inside TLS. */
+static void warn_ways(const struct draft *d, struct err_list *errs, const struct draft_secret *s,
+	const struct pattern *host)
+{
+	const struct pattern *kernel = NULL, *clear = NULL;
+	bool has_tls = false;
+
+	for (size_t i = 0; i < DRAFT_COUNT(d->patterns, struct pattern); i++) {
+		const struct pattern *p = DRAFT_AT(d->patterns, struct pattern, i);
+		const struct draft_rule *rule = DRAFT_AT(d->rules, struct draft_rule, p->rule);
+
+		if (rule->is_deny || !is_related(p, host))
+			continue;
+		if (rule->transport == POLICY_TRANSPORT_KERNEL)
+			kernel = p;
+		else if (p->scheme == PATTERN_HTTP)
+			clear = p;
+		else
+			has_tls = true;
+	}
+	if (kernel)
+		err_warn(errs, host->line, host->column, "leave `transport: kernel` out",
+			"the secret `%.64s` does not get to `%.64s`: `%.64s` goes without the "
+			"proxy",
+			s->name, host->text, kernel->text);
+	if (clear && !has_tls)
+		err_warn(errs, host->line, host->column, "allow https to the host",
+			"the secret `%.64s` goes to `%.64s` in clear: only http is allowed",
+			s->name, host->text);
+}
+
 static void warn_secret(const struct draft *d, const struct policy *policy, struct err_list *errs,
 	const struct draft_secret *s)
 {
@@ -178,12 +224,11 @@ static void warn_secret(const struct draft *d, const struct policy *policy, stru
 
 		has_host |= is_allowed(d, policy, p);
 		warn_suffix(errs, p);
+		warn_ways(d, errs, s, p);
 	}
 	if (!has_host)
 		err_warn(errs, s->line, s->column, "allow a host under its `for`",
 			"the secret `%.64s` goes nowhere: no rule allows its hosts", s->name);
-	err_warn(errs, s->line, s->column, "expect inspect-unavailable for https to its hosts",
-		"the secret `%.64s` needs to see inside TLS, which this build cannot", s->name);
 }
 
 void warn_policy(const struct draft *d, const struct policy *p, struct err_list *errs)

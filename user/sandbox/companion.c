@@ -41,13 +41,15 @@ static void hand(struct handing *h, int fd, int at)
 	h->err = -posix_spawn_file_actions_adddup2(&h->actions, moved, at);
 }
 
-static void hand_all(struct handing *h, const struct companion_plan *plan, int control)
+static void hand_all(struct handing *h, const struct companion_plan *plan, int control, int null)
 {
 	hand(h, plan->settings_fd, HANDOFF_FD_SETTINGS);
 	hand(h, plan->state_fd, HANDOFF_FD_STATE);
 	hand(h, control, HANDOFF_FD_CONTROL);
 	hand(h, plan->policy_fd, HANDOFF_FD_POLICY);
 	hand(h, plan->wake_fd, HANDOFF_FD_WAKE);
+	hand(h, plan->secrets_fd >= 0 ? plan->secrets_fd : null, HANDOFF_FD_SECRETS);
+	hand(h, plan->roots_fd >= 0 ? plan->roots_fd : null, HANDOFF_FD_ROOTS);
 	for (int i = 0; i < HANDOFF_MAX_THREADS; i++)
 		hand(h, plan->ring_fds[i], HANDOFF_FD_RINGS + i);
 	for (int i = 0; i < HANDOFF_LISTENER_COUNT; i++)
@@ -87,7 +89,7 @@ int companion_start(const struct companion_plan *plan, struct companion *ret)
 	hand(&h, null, 0);
 	hand(&h, null, 1);
 	hand(&h, null, HANDOFF_FD_FLOWS); /* keeps the number until the map comes */
-	hand_all(&h, plan, theirs);
+	hand_all(&h, plan, theirs, null);
 	if (h.err >= 0)
 		h.err = run(&h, plan->name, &pid);
 	for (int i = 0; i < h.n_moved; i++)

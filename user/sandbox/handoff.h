@@ -22,7 +22,9 @@ enum handoff_fd {
 	HANDOFF_FD_POLICY,       /* memfd: the compiled policy */
 	HANDOFF_FD_FLOWS,        /* BPF map, read-only */
 	HANDOFF_FD_WAKE,         /* eventfd of the audit rings */
-	HANDOFF_FD_RINGS,        /* HANDOFF_MAX_THREADS slots, n_threads used */
+	HANDOFF_FD_SECRETS,      /* memfd: struct handoff_secrets; /dev/null without any */
+	HANDOFF_FD_ROOTS, /* memfd: PEM of whom to believe; /dev/null if nothing is inspected */
+	HANDOFF_FD_RINGS, /* HANDOFF_MAX_THREADS slots, n_threads used */
 	HANDOFF_FD_LISTENERS = HANDOFF_FD_RINGS + HANDOFF_MAX_THREADS,
 };
 
@@ -51,6 +53,29 @@ struct handoff {
 	uint8_t synth6[8];
 	struct endpoint servers[HANDOFF_MAX_SERVERS];
 	struct addr host_addrs[HANDOFF_MAX_HOST_ADDRS];
+};
+
+/*
+ * The values of the policy's secrets, in a sealed memfd: this head, a row a secret in the policy's
+ * order, then bytes. The reader copies what it needs into locked memory and closes the memfd. After
+ * a reload another one comes over the control socket (INIT_SECRETS): its placeholders are the same.
+ */
+#define HANDOFF_MAX_SECRET_BYTES (16u << 10)
+#define HANDOFF_SECRETS_MAGIC 0x31534a4eu /* NJS1 */
+
+struct handoff_piece {
+	uint32_t at, len; /* from the file's first byte; no NUL is counted or behind */
+};
+
+struct handoff_secret {
+	struct handoff_piece placeholder;
+	struct handoff_piece value;  /* len 0: its source fails now; never empty otherwise */
+	struct handoff_piece key_id; /* value of the policy's key_id; len 0 without one */
+};
+
+struct handoff_secrets {
+	uint32_t magic, n;
+	struct handoff_secret secrets[];
 };
 
 /* Written by the supervisor while the worker runs. */

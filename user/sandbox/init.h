@@ -28,6 +28,8 @@ enum init_word {
 	INIT_SIGNAL,       /* value: for the command alone */
 	INIT_GROUP_SIGNAL, /* value: for its process group, as a terminal sends it */
 	INIT_CONTINUE,     /* value: 1 to hand the terminal over first */
+	/* supervisor to worker */
+	INIT_SECRETS, /* the secrets were read anew; a memfd comes along (handoff.h) */
 };
 
 struct init_message {

@@ -562,6 +562,8 @@ int launch(const struct sandbox_options *options)
 		.init = {0, -1, -1},
 		.terminal.fd = -1,
 		.refused_fd = -1,
+		.companion_plan.secrets_fd = -1,
+		.companion_plan.roots_fd = -1,
 	};
 	int r;
 

@@ -234,6 +234,86 @@ static void secrets_and_inspect_open_tls(void **state)
 	policy_free(p);
 }
 
+static size_t secrets_of(const struct policy *p, const char *name, uint16_t *ret)
+{
+	struct host h;
+
+	assert_int_equal(host_parse(name, strlen(name), &h), 0);
+	return policy_secrets_for(p, &h, 443, ret, 8);
+}
+
+static void secrets_are_found_by_host(void **state)
+{
+	struct policy *p =
+		policy_of("secrets:\n"
+			  "  A: { env: A, for: [a.example, '*.hub.example', b.example] }\n"
+			  "  B: { file: /run/b, in: [query, body], for: [.hub.example] }\n"
+			  "  C: { command: [/bin/x, '', y], for: [b.hub.example, hub.example],\n"
+			  "       sign: aws-v4, key_id: A }\n");
+	struct policy_secret s;
+	uint16_t found[8];
+
+	(void)state;
+	assert_int_equal(policy_secret_count(p), 3);
+	assert_int_equal(secrets_of(p, "x.example", found), 0);
+	assert_int_equal(secrets_of(p, "10.0.0.1", found), 0);
+	assert_int_equal(secrets_of(p, "a.example", found), 1);
+	assert_int_equal(secrets_of(p, "x.a.example", found), 0);
+	assert_int_equal(secrets_of(p, "hub.example", found), 2);
+	assert_int_equal(found[0], 1);
+	assert_int_equal(found[1], 2);
+	assert_int_equal(secrets_of(p, "B.hub.example.", found), 3);
+	assert_int_equal(secrets_of(p, "c.b.hub.example", found), 2);
+	assert_int_equal(found[0], 0);
+	assert_int_equal(found[1], 1);
+
+	assert_true(policy_secret(p, 0, &s));
+	assert_string_equal(s.name, "A");
+	assert_int_equal(s.in, POLICY_SECRET_HEADERS);
+	assert_false(s.is_aws || s.key_id);
+	assert_true(policy_secret(p, 1, &s));
+	assert_int_equal(s.in, POLICY_SECRET_QUERY | POLICY_SECRET_BODY);
+	assert_int_equal(policy_secret_source(p, 1), POLICY_SOURCE_FILE);
+	assert_string_equal(policy_secret_arg(p, 1, 0), "/run/b");
+	assert_null(policy_secret_arg(p, 1, 1));
+	assert_true(policy_secret(p, 2, &s));
+	assert_true(s.is_aws);
+	assert_string_equal(s.key_id, "A");
+	assert_int_equal(policy_secret_source(p, 2), POLICY_SOURCE_COMMAND);
+	assert_string_equal(policy_secret_arg(p, 2, 1), "");
+	assert_string_equal(policy_secret_arg(p, 2, 2), "y");
+	assert_null(policy_secret_arg(p, 2, 3));
+	assert_false(policy_secret(p, 3, &s));
+	policy_free(p);
+}
+
+static void only_policies_that_look_inside_inspect(void **state)
+{
+	static const struct {
+		const char *text;
+		bool inspects;
+	} rows[] = {
+		{"rules: [{allow: a.example}]\n", false},
+		{"default: allow\nrules: [{deny: a.example}]\n", false},
+		{"rules: [{allow: http://a.example/x}]\n", false},
+		{"rules: [{allow: GET a.example}]\n", true},
+		{"rules: [{allow: a.example/x}]\n", true},
+		{"default: allow\nrules: [{deny: https://a.example/x}]\n", true},
+		{"rules: [{allow: a.example, inspect: true}]\n", true},
+		{"rules: [{allow: http://a.example, inspect: true}]\n", false},
+		{"secrets: {T: {env: T, for: [a.example]}}\n", true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct policy *p = policy_of(rows[i].text);
+
+		if (policy_inspects(p) != rows[i].inspects)
+			fail_msg("row %zu: %s", i, rows[i].text);
+		policy_free(p);
+	}
+}
+
 static void paths_are_decided_by_the_stricter_reading(void **state)
 {
 	static const struct {
@@ -480,6 +560,8 @@ int main(void)
 		cmocka_unit_test(server_may_speak_first_where_raw_tcp_is_allowed),
 		cmocka_unit_test(kernel_rules_know_ports_not_schemes),
 		cmocka_unit_test(secrets_and_inspect_open_tls),
+		cmocka_unit_test(secrets_are_found_by_host),
+		cmocka_unit_test(only_policies_that_look_inside_inspect),
 		cmocka_unit_test(paths_are_decided_by_the_stricter_reading),
 		cmocka_unit_test(resolved_addresses_are_checked),
 		cmocka_unit_test(literals_need_a_rule_of_their_range),

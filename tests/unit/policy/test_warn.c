@@ -36,8 +36,15 @@ static const struct row {
 	{"limits: {connections: 5}\n", 0, NULL},
 	/* secrets */
 	{"secrets: {T: {env: T, for: [a.example]}}\n", 1, "goes nowhere"},
-	{"rules:\n  - allow: b.a.example\nsecrets: {T: {env: T, for: [.a.example]}}\n", 3,
-		"inside TLS"},
+	{"rules:\n  - allow: b.a.example\nsecrets: {T: {env: T, for: [.a.example]}}\n", 0, NULL},
+	{"rules:\n  - {allow: .a.example, transport: kernel}\n"
+	 "secrets: {T: {env: T, for: [b.a.example]}}\n",
+		3, "without the proxy"},
+	{"rules:\n  - allow: http://a.example\nsecrets: {T: {env: T, for: [.a.example]}}\n", 3,
+		"in clear: only"},
+	{"rules:\n  - {allow: 'tcp://b.example:22', transport: kernel}\n  - allow: a.example\n"
+	 "secrets: {T: {env: T, for: [a.example]}}\n",
+		0, NULL},
 	{"rules:\n  - allow: .github.io\nsecrets: {T: {env: T, for: [.github.io]}}\n", 3,
 		"register"},
 	/* shadows */
