@@ -10,7 +10,7 @@ VERSION := $(shell cat VERSION)
 B := build
 
 LLHTTP_SRC := $(wildcard /usr/share/llhttp)
-PKGS := libbpf libcares libcrypto libnl-3.0 libnl-route-3.0 libfyaml jansson libpsl libidn2 \
+PKGS := libbpf libcares libssl libcrypto libnl-3.0 libnl-route-3.0 libfyaml jansson libpsl libidn2 \
 	libcap-ng libseccomp
 ifeq ($(LLHTTP_SRC),)
 PKGS += libllhttp

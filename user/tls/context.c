@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The settings of both sides; see context.h. One SSL_CTX a side for all hosts: making one costs as
+ * much as half a handshake.
+ */
+#include "context.h"
+
+#include <errno.h>
+#include <openssl/ssl.h>
+#include <stdlib.h>
+
+#include "../base/cleanup.h"
+#include "ca.h"
+#include "roots.h"
+#include "tickets.h"
+
+#define READ_BUF_BYTES (64 * 1024) /* records read in one system call */
+#define MAX_EXTRA_ROOTS 64
+
+struct context {
+	struct ca *ca;
+	struct tickets *tickets;
+	SSL_CTX *server, *client;
+};
+
+DEFINE_CLEANUP(struct context, context_free);
+
+static SSL_CTX *make_side(const SSL_METHOD *method)
+{
+	SSL_CTX *ctx = SSL_CTX_new(method);
+
+	if (!ctx)
+		return NULL;
+	SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
+	SSL_CTX_set_options(ctx,
+		SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_IGNORE_UNEXPECTED_EOF);
+	SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+	SSL_CTX_set_read_ahead(ctx, 1);
+	SSL_CTX_set_default_read_buffer_len(ctx, READ_BUF_BYTES);
+	return ctx;
+}
+
+static int make_server(struct context *cx)
+{
+	cx->server = make_side(TLS_server_method());
+	if (!cx->server)
+		return -ENOMEM;
+	SSL_CTX_set_options(cx->server, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
+	/* the sessions are in the clients' tickets, under keys that die with the worker */
+	SSL_CTX_set_session_cache_mode(cx->server, SSL_SESS_CACHE_OFF);
+	SSL_CTX_set_num_tickets(cx->server, 1);
+	SSL_CTX_set1_groups_list(cx->server, "X25519:P-256:P-384");
+	return 0;
+}
+
+static int make_client(struct context *cx, const struct context_options *o, const char **ret_what)
+{
+	const char *paths[1 + MAX_EXTRA_ROOTS] = {o->root_bundle};
+	unsigned int n = 1;
+	X509_STORE *store;
+	int r;
+
+	if (!paths[0])
+		paths[0] = roots_system_bundle();
+	for (unsigned int i = 0; i < o->n_extra_roots && n <= MAX_EXTRA_ROOTS; i++)
+		paths[n++] = o->extra_roots[i];
+	r = roots_load(paths, n, &store, ret_what);
+	if (r < 0)
+		return r;
+	cx->client = make_side(TLS_client_method());
+	if (!cx->client) {
+		X509_STORE_free(store);
+		return -ENOMEM;
+	}
+	SSL_CTX_set_cert_store(cx->client, store);
+	SSL_CTX_set_verify(cx->client, SSL_VERIFY_PEER, NULL);
+	SSL_CTX_set_session_cache_mode(
+		cx->client, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+	return 0;
+}
+
+int context_new(const struct context_options *options, struct context **ret, const char **ret_what)
+{
+	_cleanup_(context_free_ptr)
+	struct context *cx = calloc(1, sizeof(*cx));
+	int r;
+
+	*ret_what = "TLS";
+	if (!cx)
+		return -ENOMEM;
+	r = ca_new(options->sandbox, &cx->ca);
+	if (r >= 0)
+		r = tickets_new(&cx->tickets);
+	if (r >= 0)
+		r = make_server(cx);
+	if (r >= 0)
+		r = make_client(cx, options, ret_what);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(cx);
+	return 0;
+}
+
+void context_free(struct context *cx)
+{
+	if (!cx)
+		return;
+	SSL_CTX_free(cx->server);
+	SSL_CTX_free(cx->client);
+	tickets_free(cx->tickets);
+	ca_free(cx->ca);
+	free(cx);
+}
+
+int context_print_ca(const struct context *cx, struct buf *out)
+{
+	return ca_print_der(cx->ca, out);
+}
+
+struct ca *context_ca(const struct context *cx)
+{
+	return cx->ca;
+}
+
+SSL_CTX *context_server(const struct context *cx)
+{
+	return cx->server;
+}
+
+SSL_CTX *context_client(const struct context *cx)
+{
+	return cx->client;
+}
+
+struct tickets *context_tickets(const struct context *cx)
+{
+	return cx->tickets;
+}
