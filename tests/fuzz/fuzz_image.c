@@ -27,6 +27,7 @@ static const char text[] =
 	"  - deny: [.b.example, '*.c.example', 'd.example:1-99']\n"
 	"  - {allow: [10.1.0.0/16, 192.0.2.7, '[2001:db8::]/32'], transport: kernel, note: why}\n"
 	"  - allow: ['*', 'tcp://d.example:*']\n"
+	"  - {allow: https://m.example/mcp, mcp: {tools: [a, 'b_*']}, hosted_tools: deny}\n"
 	"secrets:\n"
 	"  T: {env: T, for: [.a.example]}\n"
 	"  U: {command: [/bin/x, y], for: [a.example, '*.c.example'], sign: aws-v4, key_id: T}\n";
@@ -113,6 +114,8 @@ static void use(const struct policy *p)
 		sum += (uint32_t)strlen(policy_unix_path(p, i));
 	sum += (uint32_t)strlen(policy_sha256(p)) + (uint32_t)policy_resolvers(p, resolvers, 4);
 	policy_limits(p, 0, &limits);
+	for (uint32_t i = 0; i < 8; i++)
+		sum += policy_mcp_allows(p, i, "b_c", 3) + policy_denies_hosted_tools(p, i);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

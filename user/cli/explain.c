@@ -128,6 +128,10 @@ static void print_text(const struct policy *p, const char *request, const struct
 		printf("      %s: %s\n", reasons[d->reason].word, reasons[d->reason].sentence);
 	if (d->is_inspect)
 		printf("      TLS has to be opened for it, which this build cannot\n");
+	if (d->verdict != POLICY_DENY && policy_rule_has_mcp(p, d->rule))
+		printf("      MCP: only the tools of the rule may be called\n");
+	if (d->verdict != POLICY_DENY && policy_denies_hosted_tools(p, d->rule))
+		printf("      hosted tools: no search or fetch on the provider's side\n");
 	if (d->verdict != POLICY_DENY && d->transport != POLICY_TRANSPORT_DIRECT)
 		printf("      transport: %s\n", transports[d->transport]);
 }

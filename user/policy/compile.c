@@ -208,6 +208,21 @@ static void add_pattern(struct compiler *c, const struct draft_rule *rule, const
 	}
 }
 
+static void add_tools(struct compiler *c, const struct draft_rule *rule, struct image_rule *ret)
+{
+	struct buf *tools = &c->sections[IMAGE_TOOLS];
+
+	ret->first_tool = (uint32_t)count(c, IMAGE_TOOLS, sizeof(struct image_text));
+	ret->n_tools = rule->n_tools;
+	for (uint32_t i = 0; i < rule->n_tools; i++) {
+		const struct draft_tool *t =
+			DRAFT_AT(c->draft->tools, struct draft_tool, rule->first_tool + i);
+		struct image_text text = add_piece(c, t->text, t->len);
+
+		buf_add(tools, &text, sizeof(text));
+	}
+}
+
 static void add_rules(struct compiler *c)
 {
 	struct draft *d = c->draft;
@@ -221,10 +236,13 @@ static void add_rules(struct compiler *c)
 			.is_deny = r->is_deny,
 			.transport = r->transport,
 			.is_inspect = r->is_inspect,
+			.flags = (uint8_t)((r->has_mcp ? IMAGE_RULE_MCP : 0) |
+				(r->denies_hosted ? IMAGE_RULE_HOSTED : 0)),
 			.limits = r->limits,
 			.upstream = r->upstream,
 		};
 
+		add_tools(c, r, &rule);
 		buf_add(&c->sections[IMAGE_RULES], &rule, sizeof(rule));
 		for (uint32_t k = 0; k < r->n_patterns; k++)
 			add_pattern(

@@ -104,6 +104,15 @@ struct policy_upstream {
 /* The forward proxy of a rule with `transport: upstream`; false for any other rule. */
 bool policy_upstream(const struct policy *p, uint32_t rule, struct policy_upstream *ret);
 
+/* `mcp:` of a rule: its requests are JSON-RPC, and only tools that allow it may be called. */
+bool policy_rule_has_mcp(const struct policy *p, uint32_t rule);
+/* Is the tool among `mcp.tools` (`*` stands for any run of characters)? True without `mcp:`. */
+bool policy_mcp_allows(const struct policy *p, uint32_t rule, const char *tool, size_t len_bytes);
+/* Tool number i of `mcp.tools` as written, NULL behind the last. */
+const char *policy_mcp_tool(const struct policy *p, uint32_t rule, size_t i, size_t *ret_len);
+/* `hosted_tools: deny` of a rule: no model API may be asked to search or fetch by itself. */
+bool policy_denies_hosted_tools(const struct policy *p, uint32_t rule);
+
 enum policy_dns_mode {
 	POLICY_DNS_SYNTHETIC,
 	POLICY_DNS_RESOLVE,

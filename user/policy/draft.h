@@ -16,10 +16,11 @@
 #include "pattern.h"
 #include "secret.h"
 
-#define DRAFT_MAX_LISTS 64     /* `list:` targets of one policy: error */
-#define DRAFT_MAX_RESOLVERS 16 /* error */
-#define DRAFT_MAX_ENTRIES 1024 /* secrets, unix paths, CIDRs of `private`: error */
-#define DRAFT_MAX_UPSTREAMS 64 /* error */
+#define DRAFT_MAX_LISTS 64       /* `list:` targets of one policy: error */
+#define DRAFT_MAX_RESOLVERS 16   /* error */
+#define DRAFT_MAX_ENTRIES 1024   /* secrets, unix paths, CIDRs of `private`: error */
+#define DRAFT_MAX_UPSTREAMS 64   /* error */
+#define DRAFT_MAX_TOOL_BYTES 128 /* the longest name the MCP specification knows: error */
 
 enum draft_private {
 	DRAFT_PRIVATE_DENY,
@@ -31,7 +32,9 @@ struct draft_rule {
 	bool is_deny;
 	bool is_inspect;
 	bool has_transport, has_inspect, has_limits; /* written out */
-	uint8_t transport;                           /* enum policy_transport */
+	bool has_mcp, has_hosted;                    /* written out */
+	bool denies_hosted;
+	uint8_t transport; /* enum policy_transport */
 	unsigned int line, column;
 	const char *text; /* as written, on one line */
 	const char *note;
@@ -39,7 +42,13 @@ struct draft_rule {
 	unsigned int via_line, via_column;
 	struct policy_limits limits;
 	uint32_t first_pattern, n_patterns;
-	uint32_t upstream; /* of `transport: upstream`: index of draft.upstreams */
+	uint32_t upstream;            /* of `transport: upstream`: index of draft.upstreams */
+	uint32_t first_tool, n_tools; /* mcp.tools */
+};
+
+struct draft_tool {
+	const char *text; /* `*` stands for any run of characters */
+	size_t len;
 };
 
 struct draft_list {
@@ -89,6 +98,7 @@ struct draft {
 
 	struct buf rules;        /* struct draft_rule */
 	struct buf patterns;     /* struct pattern, in rule order */
+	struct buf tools;        /* struct draft_tool, in rule order */
 	struct buf lists;        /* struct draft_list */
 	struct buf secrets;      /* struct draft_secret */
 	struct buf secret_hosts; /* struct pattern */

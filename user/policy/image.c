@@ -35,6 +35,7 @@ static const size_t element_bytes[IMAGE_SECTIONS] = {
 	[IMAGE_UPSTREAMS] = sizeof(struct image_upstream),
 	[IMAGE_SECRETS] = sizeof(struct image_secret),
 	[IMAGE_ARGS] = sizeof(uint32_t),
+	[IMAGE_TOOLS] = sizeof(struct image_text),
 };
 
 static bool has_sound_sections(const struct policy *p)
@@ -132,6 +133,21 @@ static bool has_sound_rules(const struct policy *p)
 	return true;
 }
 
+/* A rule's tools lie among those of all rules, and each is a text. */
+static bool has_sound_tools(const struct policy *p)
+{
+	const struct image_text *tools = image_at(p, IMAGE_TOOLS);
+	size_t n = count(p, IMAGE_TOOLS);
+
+	for (size_t i = 0; i < n; i++)
+		if (!is_text(p, tools[i]))
+			return false;
+	for (size_t i = 0; i < p->n_rules; i++)
+		if (p->rules[i].first_tool > n || p->rules[i].n_tools > n - p->rules[i].first_tool)
+			return false;
+	return true;
+}
+
 static bool has_sound_texts(const struct policy *p, int section)
 {
 	const uint32_t *texts = image_at(p, section);
@@ -225,7 +241,7 @@ int policy_map(int fd, struct policy **ret)
 		return -EINVAL;
 	set_views(p);
 	if (!has_sound_header(p) || !has_sound_rules(p) || !has_sound_places(p) ||
-		!has_sound_upstreams(p) || !has_sound_secrets(p))
+		!has_sound_upstreams(p) || !has_sound_secrets(p) || !has_sound_tools(p))
 		return -EINVAL;
 	p->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (p->fd < 0)

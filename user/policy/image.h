@@ -41,6 +41,7 @@ enum image_section {
 	IMAGE_UPSTREAMS,  /* struct image_upstream */
 	IMAGE_SECRETS,    /* struct image_secret, as the policy lists them */
 	IMAGE_ARGS,       /* uint32_t: text, of the secrets' sources */
+	IMAGE_TOOLS,      /* struct image_text: mcp.tools of all rules */
 	IMAGE_SECTIONS
 };
 
@@ -65,11 +66,17 @@ struct image_header {
 
 struct image_rule {
 	uint32_t line;
-	uint32_t text, note; /* in IMAGE_TEXT; note 0: none */
-	uint8_t is_deny, transport, is_inspect, pad;
-	uint32_t upstream; /* of transport upstream: index of IMAGE_UPSTREAMS */
-	uint32_t pad2;
+	uint32_t text, note;                           /* in IMAGE_TEXT; note 0: none */
+	uint8_t is_deny, transport, is_inspect, flags; /* enum image_rule_flag */
+	uint32_t upstream;            /* of transport upstream: index of IMAGE_UPSTREAMS */
+	uint32_t first_tool, n_tools; /* of IMAGE_TOOLS */
+	uint32_t pad;
 	struct policy_limits limits;
+};
+
+enum image_rule_flag {
+	IMAGE_RULE_MCP = 1 << 0,    /* only these tools may be called */
+	IMAGE_RULE_HOSTED = 1 << 1, /* hosted_tools: deny */
 };
 
 enum image_flag {

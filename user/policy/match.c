@@ -77,3 +77,26 @@ bool match_path(const char *pattern, size_t pattern_len, const char *path, size_
 		}
 	}
 }
+
+bool match_tool(const char *pattern, size_t pattern_len, const char *name, size_t name_len)
+{
+	struct retry star = {0};
+	size_t i = 0, at = 0;
+
+	while (at < name_len) {
+		if (i < pattern_len && pattern[i] == '*') {
+			star = (struct retry){++i, at, true};
+		} else if (i < pattern_len && pattern[i] == name[at]) {
+			i++;
+			at++;
+		} else if (star.is_set) {
+			i = star.pattern;
+			at = ++star.path;
+		} else {
+			return false;
+		}
+	}
+	while (i < pattern_len && pattern[i] == '*')
+		i++;
+	return i == pattern_len;
+}

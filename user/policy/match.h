@@ -13,4 +13,7 @@ bool match_method(const char *list, size_t list_len, const char *method, size_t 
  * it at a segment boundary; one URL_STAR stands for any bytes of a segment, two for any bytes. */
 bool match_path(const char *pattern, size_t pattern_len, const char *path, size_t path_len);
 
+/* A tool's name against one of `mcp.tools`: `*` stands for any bytes. Case-sensitive. */
+bool match_tool(const char *pattern, size_t pattern_len, const char *name, size_t name_len);
+
 #endif

@@ -14,6 +14,7 @@ static void init_draft(struct draft *d)
 	arena_init(&d->arena);
 	buf_init(&d->rules);
 	buf_init(&d->patterns);
+	buf_init(&d->tools);
 	buf_init(&d->lists);
 	buf_init(&d->secrets);
 	buf_init(&d->secret_hosts);
@@ -31,6 +32,7 @@ void draft_done(struct draft *d)
 		free(DRAFT_AT(d->lists, struct draft_list, i)->data);
 	buf_done(&d->rules);
 	buf_done(&d->patterns);
+	buf_done(&d->tools);
 	buf_done(&d->lists);
 	buf_done(&d->secrets);
 	buf_done(&d->secret_hosts);
@@ -48,7 +50,8 @@ static bool is_failed(const struct draft *d)
 	return d->arena.is_failed || d->rules.is_failed || d->patterns.is_failed ||
 		d->lists.is_failed || d->secrets.is_failed || d->secret_hosts.is_failed ||
 		d->secret_args.is_failed || d->upstreams.is_failed || d->privates.is_failed ||
-		d->host_ports.is_failed || d->resolvers.is_failed || d->unix_paths.is_failed;
+		d->host_ports.is_failed || d->resolvers.is_failed || d->unix_paths.is_failed ||
+		d->tools.is_failed;
 }
 
 static void parse_root(struct reading *r, const struct yaml_node *root)

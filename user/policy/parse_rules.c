@@ -177,6 +177,48 @@ static void read_rule_limits(struct reading *r, const struct yaml_node *v, void 
 	parse_limits(r, v, &rule->limits);
 }
 
+static void read_tools(struct reading *r, const struct yaml_node *v, void *arg)
+{
+	struct draft_rule *rule = arg;
+
+	if (!read_is_list(r, v, "tools", DRAFT_MAX_ENTRIES))
+		return;
+	rule->has_mcp = true;
+	for (const struct yaml_node *e = v->first; e; e = e->next) {
+		struct draft_tool tool = {.text = e->text, .len = e->len};
+
+		if (!read_is_text(r, e, "a tool"))
+			continue;
+		if (e->len > DRAFT_MAX_TOOL_BYTES)
+			READ_FAIL(r, e, "write the name or a part of it and `*`",
+				"a tool's name is longer than %d bytes", DRAFT_MAX_TOOL_BYTES);
+		buf_add(&r->draft->tools, &tool, sizeof(tool));
+		rule->n_tools++;
+	}
+}
+
+static void read_mcp(struct reading *r, const struct yaml_node *v, void *arg)
+{
+	static const struct read_key keys[] = {{"tools", read_tools}};
+	struct draft_rule *rule = &((struct rule_parts *)arg)->rule;
+	size_t n_before = r->errs->n_errors;
+
+	rule->first_tool = (uint32_t)DRAFT_COUNT(r->draft->tools, struct draft_tool);
+	read_map(r, v, "mcp", keys, 1, rule);
+	if (!rule->has_mcp && r->errs->n_errors == n_before)
+		READ_FAIL(r, v, "write mcp: {tools: [name, \"read_*\"]}", "`mcp` without `tools`");
+	rule->has_mcp = true;
+}
+
+static void read_hosted_tools(struct reading *r, const struct yaml_node *v, void *arg)
+{
+	static const char *const words[] = {"deny", "allow", NULL};
+	struct draft_rule *rule = &((struct rule_parts *)arg)->rule;
+
+	rule->denies_hosted = read_word(r, v, "hosted_tools", words) != 1;
+	rule->has_hosted = true;
+}
+
 static void read_note(struct reading *r, const struct yaml_node *v, void *arg)
 {
 	if (read_is_text(r, v, "note"))
@@ -185,13 +227,25 @@ static void read_note(struct reading *r, const struct yaml_node *v, void *arg)
 
 /* --- the rule as text */
 
-static void add_target_text(struct buf *b, const struct yaml_node *v)
+#define MAX_TEXT_DEPTH 4
+
+static void add_value_text(struct buf *b, const struct yaml_node *v, int depth)
 {
-	if (v->kind == YAML_SCALAR)
+	bool is_map = v->kind == YAML_MAP;
+
+	if (v->kind == YAML_SCALAR) {
 		buf_add(b, v->text, v->len);
-	else if (v->kind == YAML_MAP && v->first)
-		buf_printf(b, "{%s: %s}", v->first->key->text,
-			v->first->kind == YAML_SCALAR ? v->first->text : "");
+		return;
+	}
+	buf_add_char(b, is_map ? '{' : '[');
+	for (const struct yaml_node *e = v->first; e && b->len <= MAX_TEXT_BYTES; e = e->next) {
+		buf_add_str(b, e == v->first ? "" : ", ");
+		if (is_map)
+			buf_printf(b, "%s: ", e->key->text);
+		if (depth < MAX_TEXT_DEPTH)
+			add_value_text(b, e, depth + 1);
+	}
+	buf_add_char(b, is_map ? '}' : ']');
 }
 
 /* What the writer wrote, on one line: for explain, refusals and the audit. */
@@ -205,16 +259,7 @@ static const char *rule_text(struct reading *r, const struct yaml_node *node)
 		if (!strcmp(v->key->text, "note"))
 			continue;
 		buf_printf(&b, "%s%s: ", b.len ? ", " : "", v->key->text);
-		if (v->kind != YAML_LIST) {
-			add_target_text(&b, v);
-			continue;
-		}
-		for (const struct yaml_node *e = v->first; e && b.len <= MAX_TEXT_BYTES;
-			e = e->next) {
-			buf_add_str(&b, e == v->first ? "[" : ", ");
-			add_target_text(&b, e);
-		}
-		buf_add_char(&b, ']');
+		add_value_text(&b, v, 0);
 	}
 	if (b.len > MAX_TEXT_BYTES) {
 		size_t cut = MAX_TEXT_BYTES;
@@ -233,13 +278,43 @@ static const char *rule_text(struct reading *r, const struct yaml_node *node)
 
 static void check_deny(struct reading *r, const struct draft_rule *rule)
 {
-	if (rule->has_transport || rule->via || rule->has_inspect || rule->has_limits)
+	if (rule->has_transport || rule->via || rule->has_inspect || rule->has_limits ||
+		rule->has_mcp || rule->has_hosted)
 		err_add(r->errs, rule->line, rule->column,
 			"a deny rule has targets and a note, nothing else", "a deny rule with `%s`",
 			rule->has_transport         ? "transport"
 				: rule->via         ? "via"
 				: rule->has_inspect ? "inspect"
-						    : "limits");
+				: rule->has_limits  ? "limits"
+				: rule->has_mcp     ? "mcp"
+						    : "hosted_tools");
+}
+
+/* What is asked inside a request can only be seen where every request is HTTP. */
+static void check_content(struct reading *r, const struct draft_rule *rule, const struct pattern *p)
+{
+	const char *option = rule->has_mcp ? "mcp" : "hosted_tools";
+	bool is_http = p->scheme == PATTERN_HTTPS || p->scheme == PATTERN_HTTP;
+
+	if (!is_http && (p->scheme != PATTERN_NO_SCHEME || p->has_port))
+		err_add(r->errs, p->line, p->column, "write https:// before the host",
+			"`%s` is for https and http, `%.64s` lets other protocols through", option,
+			p->text);
+}
+
+static void check_content_rule(struct reading *r, const struct draft_rule *rule)
+{
+	const char *option = rule->has_mcp ? "mcp" : "hosted_tools";
+
+	if (rule->transport == POLICY_TRANSPORT_KERNEL)
+		err_add(r->errs, rule->line, rule->column, "take one of them away",
+			"`%s` needs the proxy that `transport: kernel` leaves out", option);
+	if (rule->has_inspect && !rule->is_inspect)
+		err_add(r->errs, rule->line, rule->column, "take `inspect: false` away",
+			"`%s` needs to see inside TLS", option);
+	for (uint32_t i = 0; i < rule->n_patterns; i++)
+		check_content(r, rule,
+			DRAFT_AT(r->draft->patterns, struct pattern, rule->first_pattern + i));
 }
 
 static void check_pattern(struct reading *r, const struct draft_rule *rule, const struct pattern *p)
@@ -264,6 +339,8 @@ static void check_rule(struct reading *r, const struct draft_rule *rule)
 	if (rule->is_inspect && rule->transport == POLICY_TRANSPORT_KERNEL)
 		err_add(r->errs, rule->line, rule->column, "take one of them away",
 			"`inspect` needs the proxy that `transport: kernel` leaves out");
+	if (!rule->is_deny && (rule->has_mcp || rule->denies_hosted))
+		check_content_rule(r, rule);
 	for (uint32_t i = 0; i < rule->n_patterns; i++)
 		check_pattern(r, rule,
 			DRAFT_AT(r->draft->patterns, struct pattern, rule->first_pattern + i));
@@ -278,6 +355,8 @@ static void parse_rule(struct reading *r, const struct yaml_node *node)
 		{"via", read_via},
 		{"inspect", read_inspect},
 		{"limits", read_rule_limits},
+		{"mcp", read_mcp},
+		{"hosted_tools", read_hosted_tools},
 		{"note", read_note},
 	};
 	struct rule_parts parts = {0};
@@ -306,6 +385,7 @@ static void parse_rule(struct reading *r, const struct yaml_node *node)
 		(uint32_t)DRAFT_COUNT(r->draft->patterns, struct pattern) - rule->first_pattern;
 	rule->text = rule_text(r, node);
 	check_rule(r, rule);
+	rule->is_inspect |= rule->has_mcp || rule->denies_hosted;
 	buf_add(&r->draft->rules, rule, sizeof(*rule));
 }
 

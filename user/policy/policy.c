@@ -13,6 +13,7 @@
 #include "compile.h"
 #include "digest.h"
 #include "image.h"
+#include "match.h"
 #include "parse.h"
 #include "warn.h"
 
@@ -105,6 +106,46 @@ bool policy_upstream(const struct policy *p, uint32_t rule, struct policy_upstre
 		.password = u->password ? p->text + u->password : NULL,
 	};
 	return true;
+}
+
+static bool has_rule_flag(const struct policy *p, uint32_t rule, enum image_rule_flag flag)
+{
+	return rule < p->n_rules && p->rules[rule].flags & flag;
+}
+
+bool policy_rule_has_mcp(const struct policy *p, uint32_t rule)
+{
+	return has_rule_flag(p, rule, IMAGE_RULE_MCP);
+}
+
+const char *policy_mcp_tool(const struct policy *p, uint32_t rule, size_t i, size_t *ret_len)
+{
+	const struct image_text *tools = image_at(p, IMAGE_TOOLS);
+	const struct image_text *t;
+
+	if (rule >= p->n_rules || i >= p->rules[rule].n_tools)
+		return NULL;
+	t = &tools[p->rules[rule].first_tool + i];
+	*ret_len = t->len;
+	return p->text + t->at;
+}
+
+bool policy_mcp_allows(const struct policy *p, uint32_t rule, const char *tool, size_t len_bytes)
+{
+	const char *allowed;
+	size_t n;
+
+	if (!policy_rule_has_mcp(p, rule))
+		return true;
+	for (size_t i = 0; (allowed = policy_mcp_tool(p, rule, i, &n)); i++)
+		if (match_tool(allowed, n, tool, len_bytes))
+			return true;
+	return false;
+}
+
+bool policy_denies_hosted_tools(const struct policy *p, uint32_t rule)
+{
+	return has_rule_flag(p, rule, IMAGE_RULE_HOSTED);
 }
 
 enum policy_dns_mode policy_dns_mode(const struct policy *p)

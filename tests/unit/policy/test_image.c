@@ -22,7 +22,8 @@ static const char policy_text[] = "private: [10.0.0.0/8]\n"
 				  "  - allow: GET https://a.example/x/**\n"
 				  "  - deny: .b.example\n"
 				  "  - {allow: 10.1.0.0/16, transport: kernel, note: why}\n"
-				  "  - allow: '*'\n";
+				  "  - allow: '*'\n"
+				  "  - {allow: m.example, mcp: {tools: [a, 'b_*']}}\n";
 
 static int memfd_of(const void *data, size_t len, int seals)
 {
@@ -110,6 +111,8 @@ static void use(const struct policy *p)
 	policy_kernel_ranges(p, &ranges);
 	for (uint32_t i = 0; policy_rule(p, i, &rule); i++)
 		assert_true(strlen(rule.text) < 4096);
+	for (uint32_t i = 0; i < 8; i++)
+		policy_mcp_allows(p, i, "b_c", 3);
 }
 
 /* Every byte of a small image, changed: refused, or read within its bounds (the sanitizers see). */

@@ -115,12 +115,44 @@ static void methods_are_compared_whole(void **state)
 	assert_false(match_method("GET", 3, "", 0));
 }
 
+static void tools_match_whole_names(void **state)
+{
+	static const struct {
+		const char *pattern, *name;
+		bool is_match;
+	} rows[] = {
+		{"search", "search", true},
+		{"search", "Search", false},
+		{"search", "search2", false},
+		{"search", "", false},
+		{"read_*", "read_", true},
+		{"read_*", "read_file", true},
+		{"read_*", "xread_file", false},
+		{"*", "", true},
+		{"*", "a/b", true},
+		{"*_file", "read_file", true},
+		{"*_file", "a_file_b", false},
+		{"*_file", "a_file_b_file", true},
+		{"a*b*c", "aXbYc", true},
+		{"a*b*c", "aXbYcZ", false},
+		{"a**c", "abc", true},
+		{"**", "x", true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (match_tool(rows[i].pattern, strlen(rows[i].pattern), rows[i].name,
+			    strlen(rows[i].name)) != rows[i].is_match)
+			fail_msg("%s on %s", rows[i].pattern, rows[i].name);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(patterns_cover_segments),
 		cmocka_unit_test(greedy_matching_finds_what_trying_finds),
 		cmocka_unit_test(methods_are_compared_whole),
+		cmocka_unit_test(tools_match_whole_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
