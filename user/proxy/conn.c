@@ -470,6 +470,7 @@ void conn_accept(struct proxy *p, int fd, const struct endpoint *peer, bool is_e
 		return;
 	}
 	c->proxy = p;
+	c->via = CONN_STRAIGHT;
 	half_init(&c->client, fd);
 	half_init(&c->server, -1);
 	c->next = p->conns;

@@ -65,6 +65,8 @@ struct conn {
 	struct nej_process process; /* who connected */
 	struct addr dest;           /* as the client asked for it; unset for explicit requests */
 	uint32_t drained;           /* bytes thrown away after a refusal */
+	uint32_t via;            /* forward proxy the server's half goes through; CONN_STRAIGHT */
+	uint32_t via_generation; /* of the policy `via` is an index of */
 	uint16_t dest_port;
 	bool has_dest;
 	bool is_held; /* dest is a synthetic address, held in synth */
@@ -90,7 +92,7 @@ struct proxy {
 	struct pool pool;
 	struct loop_timer keepalive;
 	char *buf;              /* PROXY_BUF_BYTES, for one read at a time */
-	char note[160];         /* scratch: a refusal's detail, until it is told */
+	char note[256];         /* scratch: a refusal's detail, until it is told */
 	struct buf out;         /* scratch: what is about to be sent */
 	struct http1_head head; /* scratch: the head being looked at */
 };
@@ -131,6 +133,8 @@ struct setup {
 /* The result of looking for an agreement to close: negative numbers from here on close. */
 #define CONN_CLOSE (-ECONNABORTED) /* orderly */
 #define CONN_RESET (-ECONNRESET)   /* with RST to both */
+
+#define CONN_STRAIGHT UINT32_MAX /* no forward proxy */
 
 /* Takes an accepted socket. The connection frees itself when it ends. */
 void conn_accept(struct proxy *p, int fd, const struct endpoint *peer, bool is_eager);

@@ -16,6 +16,7 @@
 #include "../base/cleanup.h"
 #include "../dns/alias.h"
 #include "keepalive.h"
+#include "upstream.h"
 
 #define MAX_ADDRS 16 /* of an answer, dialled; all of it is checked */
 #define MAX_TRIALS 4 /* connecting at once */
@@ -34,10 +35,13 @@ struct dial {
 	struct addr addrs[MAX_ADDRS];
 	size_t n_addrs, next;
 	struct trial trials[MAX_TRIALS];
-	struct refusal why; /* of the latest failure */
+	struct refusal why;  /* of the latest failure */
+	struct upstream *up; /* NULL: straight to the host */
+	struct upstream_owner asks;
 	uint16_t port;
 	bool is_starting; /* inside dial_start: results are returned, not called back */
 	bool is_connected, is_failed;
+	bool is_at_proxy; /* addrs are the forward proxy's */
 };
 
 static struct loop *loop_of(const struct dial *d)
@@ -64,6 +68,7 @@ static void dial_free(struct dial *d)
 	loop_timer_del(p->loop, &d->timer);
 	for (size_t i = 0; i < MAX_TRIALS; i++)
 		drop_trial(d, &d->trials[i]);
+	upstream_free(d->up);
 	d->conn->dial = NULL;
 	free(d);
 }
@@ -139,6 +144,8 @@ static void fail(struct dial *d, enum nej_reason reason, int error)
 {
 	d->why.reason = reason;
 	d->why.error = error;
+	if (d->is_at_proxy)
+		d->why.detail = upstream_note(d->up, "is not reached");
 }
 
 /* The half takes the socket over, unwatched: who comes next decides when to look at it. */
@@ -147,7 +154,27 @@ static void connected(struct dial *d, int fd)
 	d->conn->server.io.fd = fd;
 	d->conn->server.is_kept = false;
 	d->is_connected = true;
+	upstream_mark(d->conn, d->up);
 	keepalive_want(d->conn->proxy);
+}
+
+/* A socket to the host, or to the forward proxy: one is enough. */
+static void arrived(struct dial *d, int fd)
+{
+	int r;
+
+	if (!d->up) {
+		connected(d, fd);
+		return;
+	}
+	for (size_t i = 0; i < MAX_TRIALS; i++)
+		drop_trial(d, &d->trials[i]);
+	d->next = d->n_addrs;
+	r = upstream_ask(d->up, fd);
+	if (r < 0) {
+		fail(d, NEJ_REASON_LIMIT, r);
+		d->is_failed = true;
+	}
 }
 
 static void on_trial_ready(struct loop_io *io, uint32_t events);
@@ -180,7 +207,7 @@ static int begin(struct dial *d, struct trial *t, const struct addr *a)
 		return r;
 	}
 	if (r == 0 || getpeername(fd, (struct sockaddr *)&sa, &peer_len) == 0) {
-		connected(d, fd);
+		arrived(d, fd);
 		return 0;
 	}
 	t->dial = d;
@@ -199,8 +226,10 @@ static struct trial *free_trial(struct dial *d)
 	return NULL;
 }
 
-static bool has_trials(const struct dial *d)
+static bool is_busy(const struct dial *d)
 {
+	if (upstream_is_asking(d->up) || d->req.query)
+		return true;
 	for (size_t i = 0; i < MAX_TRIALS; i++)
 		if (d->trials[i].io.fd >= 0)
 			return true;
@@ -217,7 +246,7 @@ static enum nej_reason reason_of(int error)
 /* Begins with the next addresses until one is on its way. */
 static void begin_next(struct dial *d)
 {
-	while (d->next < d->n_addrs && !d->is_connected) {
+	while (d->next < d->n_addrs && !d->is_connected && !d->is_failed) {
 		struct trial *t = free_trial(d);
 		int r;
 
@@ -250,9 +279,9 @@ static void proceed(struct dial *d)
 	struct conn *c = d->conn;
 	struct refusal why;
 
-	if (!d->is_connected && !d->is_failed && !has_trials(d))
+	if (!d->is_connected && !d->is_failed && !is_busy(d))
 		begin_next(d);
-	if (!d->is_connected && !d->is_failed && !has_trials(d))
+	if (!d->is_connected && !d->is_failed && !is_busy(d))
 		d->is_failed = true;
 	if (!d->is_connected && !d->is_failed)
 		set_timer(d);
@@ -285,9 +314,25 @@ static void on_trial_ready(struct loop_io *io, uint32_t events)
 		int fd = io->fd;
 
 		loop_del(loop_of(d), io, true);
-		connected(d, fd);
+		arrived(d, fd);
 	} else {
 		return;
+	}
+	proceed(d);
+}
+
+/* The forward proxy has answered. */
+static void on_told(struct upstream_owner *owner, int fd, const struct refusal *why, bool is_next)
+{
+	struct dial *d = CONTAINER_OF(owner, struct dial, asks);
+
+	if (!why) {
+		connected(d, fd);
+	} else if (is_next) {
+		d->next = 0;
+	} else {
+		d->why = *why;
+		d->is_failed = true;
 	}
 	proceed(d);
 }
@@ -298,6 +343,8 @@ static void on_timeout(struct loop_timer *timer)
 
 	if (loop_now_ms(loop_of(d)) >= d->deadline_ms) {
 		fail(d, NEJ_REASON_UPSTREAM_REFUSED, -ETIMEDOUT);
+		if (upstream_is_asking(d->up))
+			d->why.detail = upstream_note(d->up, "does not answer in time");
 		d->is_failed = true;
 	} else {
 		begin_next(d);
@@ -319,7 +366,23 @@ static bool check_aliases(struct dial *d, const struct resolve_answer *answer)
 	return false;
 }
 
-static void on_answer(struct resolve_request *req, int status, const struct resolve_answer *answer)
+/* --- addresses */
+
+static int resolve(struct dial *d, const struct host *name,
+	void (*on_addrs)(struct resolve_request *, int, const struct resolve_answer *))
+{
+	int r;
+
+	d->req.on_answer = on_addrs;
+	r = resolve_addrs(d->conn->proxy->o.resolve, name, &d->req);
+	if (r < 0)
+		fail(d, NEJ_REASON_RESOLVE_FAILED, r);
+	return r;
+}
+
+/* The forward proxy's are the operator's affair: inside and loopback ones are fine. */
+static void on_proxy_answer(
+	struct resolve_request *req, int status, const struct resolve_answer *answer)
 {
 	struct dial *d = CONTAINER_OF(req, struct dial, req);
 
@@ -327,11 +390,54 @@ static void on_answer(struct resolve_request *req, int status, const struct reso
 	if (status < 0 || !answer->n_addrs) {
 		fail(d, NEJ_REASON_RESOLVE_FAILED, status < 0 ? status : -ENODATA);
 		d->is_failed = true;
-	} else if (!check_aliases(d, answer) || !check_addrs(d, answer->addrs, answer->n_addrs)) {
-		d->is_failed = true;
 	} else {
 		order_addrs(d, answer->addrs, answer->n_addrs);
 	}
+	if (!d->is_starting)
+		proceed(d);
+}
+
+/* Fills d->addrs with those of the forward proxy. As resolve. */
+static int find_proxy(struct dial *d)
+{
+	const struct host *host = upstream_host(d->up);
+
+	d->is_at_proxy = true;
+	d->port = upstream_port(d->up);
+	if (host->kind == HOST_ADDR) {
+		d->addrs[0] = host->addr;
+		d->n_addrs = 1;
+		return 0;
+	}
+	return resolve(d, host, on_proxy_answer);
+}
+
+/* The host's addresses are checked: they are dialled, or asked for. */
+static int settle(struct dial *d, const struct addr *addrs, size_t n)
+{
+	if (!d->up) {
+		order_addrs(d, addrs, n);
+		return 0;
+	}
+	upstream_set_targets(d->up, addrs, n);
+	return find_proxy(d);
+}
+
+static void on_answer(struct resolve_request *req, int status, const struct resolve_answer *answer)
+{
+	struct dial *d = CONTAINER_OF(req, struct dial, req);
+	bool was_starting = d->is_starting;
+
+	req->query = NULL;
+	d->is_starting = true; /* one lookup may lead to the next */
+	if (status < 0 || !answer->n_addrs) {
+		fail(d, NEJ_REASON_RESOLVE_FAILED, status < 0 ? status : -ENODATA);
+		d->is_failed = true;
+	} else if (!check_aliases(d, answer) || !check_addrs(d, answer->addrs, answer->n_addrs) ||
+		settle(d, answer->addrs, answer->n_addrs) < 0) {
+		d->is_failed = true;
+	}
+	d->is_starting = was_starting;
 	if (!d->is_starting)
 		proceed(d);
 }
@@ -343,23 +449,18 @@ static int find_addrs(struct dial *d, const struct dial_target *target)
 		{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}},
 		{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}},
 	};
-	int r;
 
 	if (target->is_host_port) {
 		memcpy(d->addrs, loopbacks, sizeof(loopbacks));
 		d->n_addrs = ARRAY_SIZE(loopbacks);
 		return 0;
 	}
-	if (target->host->kind == HOST_ADDR) {
-		d->addrs[0] = target->host->addr;
-		d->n_addrs = 1;
-		return check_addrs(d, d->addrs, 1) ? 0 : -EACCES;
-	}
-	d->req.on_answer = on_answer;
-	r = resolve_addrs(d->conn->proxy->o.resolve, target->host, &d->req);
-	if (r < 0)
-		fail(d, NEJ_REASON_RESOLVE_FAILED, r);
-	return r;
+	if (target->host->kind == HOST_ADDR)
+		return check_addrs(d, &target->host->addr, 1) ? settle(d, &target->host->addr, 1)
+							      : -EACCES;
+	if (d->up && upstream_is_by_name(d->up))
+		return find_proxy(d);
+	return resolve(d, target->host, on_answer);
 }
 
 static struct dial *dial_new(struct conn *c, uint16_t port)
@@ -372,6 +473,7 @@ static struct dial *dial_new(struct conn *c, uint16_t port)
 	d->port = port;
 	d->why.rule = POLICY_NO_RULE;
 	d->timer.on_timeout = on_timeout;
+	d->asks.on_told = on_told;
 	d->deadline_ms = loop_now_ms(c->proxy->loop) + DIAL_LIMIT_MS;
 	d->is_starting = true;
 	for (size_t i = 0; i < MAX_TRIALS; i++)
@@ -390,6 +492,11 @@ int dial_start(struct conn *c, const struct dial_target *target,
 	if (!d)
 		return -ENOMEM;
 	d->on_done = on_done;
+	if (!target->is_host_port &&
+		upstream_new(c, target->rule, target->host, target->port, &d->asks, &d->up) < 0) {
+		dial_free(d);
+		return -ENOMEM;
+	}
 	if (find_addrs(d, target) < 0)
 		d->is_failed = true;
 	if (d->n_addrs)

@@ -2,7 +2,7 @@
 /*
  * From a host that may be reached to a connected socket: resolved once, every address checked, a
  * checked address dialled (RFC 8305, staggered, IPv6 first). Never a second lookup: what was checked
- * is what is dialled. Internal to user/proxy.
+ * is what is dialled, by us or by the rule's forward proxy (upstream.h). Internal to user/proxy.
  */
 #ifndef NEJ_PROXY_DIAL_H
 #define NEJ_PROXY_DIAL_H
@@ -16,6 +16,7 @@
 struct dial_target {
 	const struct host *host;
 	uint16_t port;
+	uint32_t rule;     /* that allows it: says whether a forward proxy is dialled instead */
 	bool is_host_port; /* the host's own loopback, whatever the name or address says */
 };
 

@@ -4,7 +4,6 @@
 
 static const char needs_inspection[] =
 	"the policy looks at method, path or secrets of this host, and TLS hides them";
-static const char no_upstream[] = "transport: upstream is not available in this build";
 
 /* Reasons that hold whatever the policy says. */
 static bool is_shut(struct proxy *p, struct refusal *ret_why)
@@ -26,11 +25,6 @@ static bool is_passable(enum policy_scheme scheme, const struct policy_decision 
 	*ret_why = (struct refusal){.reason = d->reason, .rule = d->rule};
 	if (d->verdict == POLICY_DENY)
 		return false;
-	if (d->transport == POLICY_TRANSPORT_UPSTREAM) {
-		ret_why->reason = NEJ_REASON_INTERNAL;
-		ret_why->detail = no_upstream;
-		return false;
-	}
 	if (scheme == POLICY_SCHEME_HTTPS && (d->verdict == POLICY_NEED_URL || d->is_inspect)) {
 		ret_why->reason = NEJ_REASON_INSPECT_UNAVAILABLE;
 		ret_why->detail = needs_inspection;

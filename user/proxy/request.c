@@ -16,6 +16,7 @@
 #include "http.h"
 #include "pump.h"
 #include "refuse.h"
+#include "upstream.h"
 
 /* --- refusals */
 
@@ -209,13 +210,16 @@ static void on_dialled(struct conn *c, const struct refusal *why)
 int request_dispatch(struct conn *c)
 {
 	struct http *h = c->http;
-	struct dial_target target = {
-		.host = &h->host, .port = h->host_port, .is_host_port = h->is_host_port};
+	struct dial_target target = {.host = &h->host,
+		.port = h->host_port,
+		.rule = h->rule,
+		.is_host_port = h->is_host_port};
 	struct refusal why;
 	int r;
 
 	if (c->server.io.fd >= 0 && !c->server.is_eof && !c->server.is_hup && !h->is_broken &&
-		is_same(&h->host, h->host_port, &h->server, h->server_port)) {
+		is_same(&h->host, h->host_port, &h->server, h->server_port) &&
+		upstream_is_way_of(c, h->rule)) {
 		h->is_reused = true;
 		return send_head(c);
 	}

@@ -16,6 +16,7 @@
 #include "http.h"
 #include "pump.h"
 #include "refuse.h"
+#include "upstream.h"
 
 #define TLS_HANDSHAKE 22
 #define MAX_METHOD_BYTES 20
@@ -155,8 +156,10 @@ static void on_dialled(struct conn *c, const struct refusal *why)
 int sniff_dial(struct conn *c)
 {
 	struct setup *s = c->setup;
-	struct dial_target target = {
-		.host = &s->host, .port = s->port, .is_host_port = s->is_host_port};
+	struct dial_target target = {.host = &s->host,
+		.port = s->port,
+		.rule = s->rule,
+		.is_host_port = s->is_host_port};
 	struct refusal why;
 	int r = dial_start(c, &target, on_dialled, &why);
 
@@ -202,6 +205,23 @@ int sniff_gave_up(struct conn *c, bool is_timeout)
 	return refuse(c, &why);
 }
 
+/* To the server. It may be connected already, but by another way than the rule found now asks for:
+ * then anew, unless it was heard. */
+static int go_up(struct conn *c)
+{
+	struct setup *s = c->setup;
+
+	if (c->server.io.fd >= 0 && upstream_is_way_of(c, s->rule))
+		return establish(c);
+	if (s->has_spoken || s->is_recorded)
+		return refuse_plainly(c, NEJ_REASON_UNKNOWN_PROTOCOL,
+			"the server spoke first, and another way leads there for this protocol");
+	if (c->server.io.fd >= 0)
+		conn_drop_server(c);
+	s->reached = establish;
+	return sniff_dial(c);
+}
+
 static int pass(struct conn *c, enum policy_scheme scheme)
 {
 	struct setup *s = c->setup;
@@ -209,10 +229,7 @@ static int pass(struct conn *c, enum policy_scheme scheme)
 
 	if (!gate_connection(c->proxy, scheme, &s->host, s->port, &s->rule, &why))
 		return refuse(c, &why);
-	if (c->server.io.fd >= 0)
-		return establish(c);
-	s->reached = establish;
-	return sniff_dial(c);
+	return go_up(c);
 }
 
 /* TLS that names nobody: to an address literal, decided as one; to a name, only where any protocol
@@ -283,10 +300,7 @@ static int step_raw(struct conn *c)
 			why.reason = NEJ_REASON_UNKNOWN_PROTOCOL;
 		return refuse(c, &why);
 	}
-	if (c->server.io.fd >= 0)
-		return establish(c);
-	s->reached = establish;
-	return sniff_dial(c);
+	return go_up(c);
 }
 
 static int step_http(struct conn *c)

@@ -39,6 +39,7 @@ struct world_rule {
 	enum policy_verdict verdict;
 	bool is_inspect;
 	enum policy_transport transport;
+	uint8_t via; /* of transport upstream: index of w.upstreams */
 };
 
 struct world_name {
@@ -74,6 +75,7 @@ static struct world {
 	enum nej_reason may_pass;
 	bool is_ring_full, is_drained; /* drained: amending comes too late */
 	bool denies_private;
+	struct policy_upstream upstreams[2];
 	uint16_t host_port;
 	uint64_t max_connections;
 	struct policy_limits sandbox_limits, rule_limits;
@@ -160,6 +162,16 @@ bool policy_rule(const struct policy *p, uint32_t rule, struct policy_rule_info 
 	if (rule == POLICY_NO_RULE)
 		return false;
 	*ret = (struct policy_rule_info){.line = 7 + rule, .text = "deny: some.test"};
+	return true;
+}
+
+bool policy_upstream(const struct policy *p, uint32_t rule, struct policy_upstream *ret)
+{
+	(void)p;
+	if (rule == POLICY_NO_RULE || w.rules[rule].transport != POLICY_TRANSPORT_UPSTREAM)
+		return false;
+	*ret = w.upstreams[w.rules[rule].via];
+	ret->index = w.rules[rule].via;
 	return true;
 }
 

@@ -200,23 +200,6 @@ static void inspected_host_is_refused_before_connects_200(void **state)
 	close(client);
 }
 
-static void upstream_transport_is_refused_until_it_exists(void **state)
-{
-	static const struct world_rule rules[] = {
-		{.host = ALLOWED, .verdict = POLICY_ALLOW, .transport = POLICY_TRANSPORT_UPSTREAM},
-		{0}};
-	char got[4096];
-	int client = connect_to(w.port);
-
-	(void)state;
-	w.rules = rules;
-	put_text(client, "CONNECT api.allowed.test:443 HTTP/1.1\r\n\r\n");
-	assert_true(take_all(client, got, sizeof(got)) > 0);
-	assert_memory_equal(got, "HTTP/1.1 500 ", 13);
-	assert_non_null(strstr(got, "not available in this build"));
-	close(client);
-}
-
 static void other_bytes_inside_connect_are_reset_where_only_tls_is_allowed(void **state)
 {
 	uint16_t port;
@@ -347,7 +330,6 @@ int main(void)
 		TEST(sni_other_than_connects_name_is_refused),
 		TEST(connect_to_a_dead_server_gets_502),
 		TEST(inspected_host_is_refused_before_connects_200),
-		TEST(upstream_transport_is_refused_until_it_exists),
 		TEST(other_bytes_inside_connect_are_reset_where_only_tls_is_allowed),
 		TEST(server_behind_connect_may_speak_first_on_a_raw_port),
 		TEST(socks5_reaches_a_name),

@@ -234,6 +234,7 @@ static inline int world_start(void **state)
 	w.sandbox_limits = w.rule_limits = (struct policy_limits){0};
 	w.n_lookups = 0;
 	w.synthetic_name = NULL;
+	memset(w.upstreams, 0, sizeof(w.upstreams));
 	memset(w.names, 0, sizeof(w.names));
 	world_dest("127.0.0.1", w.port);
 	pthread_create(&w.thread, NULL, run_loop, NULL);
