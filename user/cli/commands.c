@@ -11,6 +11,7 @@
 #include "doctor.h"
 #include "env.h"
 #include "explain.h"
+#include "import.h"
 #include "log.h"
 #include "run.h"
 #include "status.h"
@@ -24,6 +25,7 @@ const struct command commands[] = {
 	{"check", cli_check, "check a policy: errors and warnings"},
 	{"trust", cli_trust, "approve a policy that the sandbox's user could write"},
 	{"explain", cli_explain, "say what a policy decides on a request, and by which rule"},
+	{"import", cli_import, "print the policy of another tool as one of nej"},
 	{"log", cli_log, "print an audit log for people"},
 	{"suggest", cli_suggest, "print the policy lines that would have allowed what was denied"},
 	{"verify", cli_verify, "check the chain of an audit log"},

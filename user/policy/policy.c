@@ -13,9 +13,59 @@
 #include "compile.h"
 #include "digest.h"
 #include "image.h"
+#include "import.h"
 #include "match.h"
 #include "parse.h"
 #include "warn.h"
+
+/* An Agentfile or a task: its rules stand in its own lines. */
+static int read_task(struct draft *d, const char *text, size_t len, struct err_list *errs)
+{
+	_cleanup_(import_done)
+	struct import im;
+	_cleanup_(buf_done)
+	struct buf policy;
+	int r;
+
+	buf_init(&policy);
+	r = import_read(text, len, IMPORT_TASK, errs, &im);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < DRAFT_COUNT(im.notes, struct import_note); i++) {
+		const struct import_note *note = DRAFT_AT(im.notes, struct import_note, i);
+
+		err_warn(errs, note->line, 0, NULL, "%s", note->text);
+	}
+	r = import_print(&im, "a task", &policy);
+	if (r < 0)
+		return r;
+	r = parse_policy(policy.data, policy.len, NULL, errs, d);
+	if (!r)
+		import_place(&im, d);
+	return r;
+}
+
+static int read_draft(
+	struct draft *d, const char *text, size_t len, const char *dir, struct err_list *errs)
+{
+	enum import_format format;
+	int r;
+
+	/* Words that every task has, and hardly any policy: reading twice takes its time. */
+	if ((memmem(text, len, "sandbox", 7) || memmem(text, len, "network_mode", 12)) &&
+		import_detect(text, len) == IMPORT_TASK)
+		return read_task(d, text, len, errs);
+	r = parse_policy(text, len, dir, errs, d);
+	if (r != -EINVAL)
+		return r;
+	format = import_detect(text, len);
+	if (format == IMPORT_NONE)
+		return r;
+	err_init(errs, errs->file);
+	err_add(errs, 0, 0, "print a policy with `nej import FILE`, read it, and use that",
+		"no policy: these are %s", import_title(format));
+	return r;
+}
 
 static int load_draft(struct draft *d, const char *text, size_t len, const char *dir,
 	struct err_list *errs, struct policy **ret)
@@ -24,7 +74,7 @@ static int load_draft(struct draft *d, const char *text, size_t len, const char 
 	_cleanup_close_ int fd = -1;
 	int r;
 
-	r = parse_policy(text, len, dir, errs, d);
+	r = read_draft(d, text, len, dir, errs);
 	if (r < 0)
 		return r;
 	r = digest_policy(text, len, d, sha256);

@@ -9,6 +9,7 @@ _nej_options() {
 	explain) echo "-p --policy --json --help" ;;
 	log) echo "-f --follow --denied --json --help" ;;
 	verify) echo "--key --help" ;;
+	import) echo "--from= --help" ;;
 	*) echo "--help" ;;
 	esac
 }
@@ -23,7 +24,7 @@ _nej_sandboxes() {
 _nej() {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 	local command=${COMP_WORDS[1]-} word
-	local commands="run check trust explain log suggest verify status env doctor demo help"
+	local commands="run check trust explain import log suggest verify status env doctor demo help"
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		mapfile -t COMPREPLY < <(compgen -W "$commands --help --version" -- "$current")
@@ -45,6 +46,11 @@ _nej() {
 		;;
 	-u | --user)
 		mapfile -t COMPREPLY < <(compgen -u -- "$current")
+		return
+		;;
+	--from)
+		mapfile -t COMPREPLY < <(compgen -W "$(nej import --from help 2>/dev/null | cut -d ' ' -f 1)" \
+			-- "$current")
 		return
 		;;
 	--net)
