@@ -59,7 +59,7 @@ static void try_request(const char *data, size_t len)
 	if (t.is_rooted)
 		return;
 	buf_init(&out);
-	hop_print_request(&first, &host, 8080, t.path, &out);
+	hop_print_request(&first, &host, 8080, 80, t.path, &out);
 	check_again(&out, true, false);
 	assert(second.host.len >= 5 && !memcmp(second.host.ptr + second.host.len - 5, ":8080", 5));
 	buf_done(&out);

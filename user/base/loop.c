@@ -86,6 +86,13 @@ void loop_del(struct loop *loop, struct loop_io *io, bool want_ctl)
 			loop->events[i].data.ptr = NULL;
 }
 
+int loop_move(struct loop *loop, struct loop_io *from, struct loop_io *to, uint32_t events)
+{
+	to->fd = from->fd;
+	loop_del(loop, from, false);
+	return control(loop, EPOLL_CTL_MOD, to, events);
+}
+
 /* --- timers: a binary heap, slot 1 is the next one due */
 
 static void place(struct loop *loop, struct loop_timer *timer, size_t slot)

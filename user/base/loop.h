@@ -42,6 +42,9 @@ int loop_mod(struct loop *loop, struct loop_io *io, uint32_t events);
  * a descriptor that is closed at once and has no duplicate. */
 void loop_del(struct loop *loop, struct loop_io *io, bool want_ctl);
 
+/* A watched descriptor changes hands: `to` is watched from now on, what is ready is told anew. */
+int loop_move(struct loop *loop, struct loop_io *from, struct loop_io *to, uint32_t events);
+
 /* (Re)arms; a running timer is moved. Fails only with -ENOMEM. */
 int loop_timer_set(struct loop *loop, struct loop_timer *timer, uint64_t in_ms);
 void loop_timer_del(struct loop *loop, struct loop_timer *timer);

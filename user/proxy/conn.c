@@ -71,27 +71,6 @@ void conn_set_timer(struct conn *c, uint64_t ms, void (*on_timeout)(struct loop_
 
 /* --- the end */
 
-static void half_close(struct conn *c, struct half *h, bool is_reset)
-{
-	static const struct linger rst = {.l_onoff = 1};
-	int fd = h->io.fd;
-
-	half_drop_stash(c, h);
-	if (h->pipe >= 0)
-		pool_return(&c->proxy->pool, h->pipe, !h->in_pipe);
-	h->pipe = -1;
-	h->in_pipe = 0;
-	if (fd < 0)
-		return;
-	if (h->is_watched)
-		loop_del(c->proxy->loop, &h->io, false);
-	h->io.fd = -1;
-	h->is_watched = false;
-	if (is_reset)
-		setsockopt(fd, SOL_SOCKET, SO_LINGER, &rst, sizeof(rst));
-	close(fd);
-}
-
 void conn_close(struct conn *c, int how)
 {
 	struct proxy *p = c->proxy;
@@ -102,8 +81,8 @@ void conn_close(struct conn *c, int how)
 	loop_timer_del(p->loop, &c->timer);
 	setup_free(c);
 	http_free(c);
-	half_close(c, &c->client, is_reset);
-	half_close(c, &c->server, is_reset);
+	half_end(c->proxy, &c->client, is_reset);
+	half_end(c->proxy, &c->server, is_reset);
 	if (c->is_held)
 		synth_release(p->o.synth, &c->dest);
 	*c->prev = c->next;
@@ -136,8 +115,7 @@ static int drain(struct conn *c)
 	if (r < 0)
 		return r;
 	if (r == 1 && !c->client.is_shut) {
-		shutdown(c->client.io.fd, SHUT_WR);
-		c->client.is_shut = true;
+		half_shut(&c->client, false);
 		conn_set_timer(c, DRAIN_MS, drain_on_timeout);
 	}
 	while (c->client.is_readable) {
@@ -165,9 +143,9 @@ void conn_drop_server(struct conn *c)
 {
 	struct stash *rest = c->server.stash;
 
-	half_drop_stash(c, &c->client);
+	half_drop_stash(c->proxy, &c->client);
 	c->server.stash = NULL;
-	half_close(c, &c->server, false);
+	half_end(c->proxy, &c->server, false);
 	c->server = (struct half){.io.fd = -1, .pipe = -1, .stash = rest};
 }
 
@@ -304,7 +282,7 @@ static ssize_t read_more(struct conn *c)
 
 int setup_read(struct conn *c)
 {
-	while (c->setup && !c->setup->is_dialling) {
+	while (c->setup && !c->setup->is_dialling && !c->setup->is_shaking) {
 		ssize_t n;
 		int r;
 
@@ -410,12 +388,6 @@ static int begin(struct conn *c, const struct endpoint *peer, bool is_eager)
 			return r;
 	}
 	return setup_read(c);
-}
-
-static void half_init(struct half *h, int fd)
-{
-	h->io.fd = fd;
-	h->pipe = -1;
 }
 
 /* The first bytes are there (the listener is deferred): a client of the explicit proxy gets a 503 it

@@ -24,8 +24,9 @@ struct stash {
 struct half {
 	struct loop_io io;
 	struct stash *stash;
-	uint32_t in_pipe; /* bytes waiting in the pipe */
-	int16_t pipe;     /* lent from the pool; -1: none */
+	struct session *tls; /* NULL: in clear */
+	uint32_t in_pipe;    /* bytes waiting in the pipe */
+	int16_t pipe;        /* lent from the pool; -1: none */
 	bool is_watched : 1;
 	bool has_out : 1;     /* EPOLLOUT is in the watched events */
 	bool is_readable : 1; /* an edge said so and no read has emptied the queue since */
@@ -51,6 +52,7 @@ struct attempt {
 
 struct dial;
 struct http;
+struct session;
 struct setup;
 
 struct conn {
@@ -81,6 +83,15 @@ struct listener {
 	bool is_eager;
 };
 
+struct spare;
+
+/* Connections to origins that wait for a request, see spare.h. */
+struct spares {
+	struct spare *oldest, *newest;
+	size_t n;
+	struct loop_timer timer;
+};
+
 struct proxy {
 	struct proxy_options o;
 	struct loop *loop;
@@ -90,6 +101,7 @@ struct proxy {
 	size_t held_bytes; /* kept for slow readers and unfinished heads */
 	int spare_fd;      /* given up for a moment when descriptors run out */
 	struct pool pool;
+	struct spares spares;
 	struct loop_timer keepalive;
 	char *buf;              /* PROXY_BUF_BYTES, for one read at a time */
 	char note[256];         /* scratch: a refusal's detail, until it is told */
@@ -125,6 +137,8 @@ struct setup {
 	bool is_answered; /* CONNECT or SOCKS5 got its yes: what is refused now is refused inside */
 	bool wants_json;
 	bool has_ech;     /* in the ClientHello; GREASE or real cannot be told apart */
+	bool has_h2;      /* in its ALPN */
+	bool is_shaking;  /* the client's bytes are TLS's now, see intercept.c */
 	bool has_spoken;  /* the server sent bytes before the client's were understood */
 	bool is_recorded; /* the audit record was put when it did */
 	uint32_t rule;

@@ -15,6 +15,8 @@
 
 #include "../base/cleanup.h"
 #include "../dns/alias.h"
+#include "../tls/session.h"
+#include "half.h"
 #include "keepalive.h"
 #include "upstream.h"
 
@@ -35,12 +37,16 @@ struct dial {
 	struct addr addrs[MAX_ADDRS];
 	size_t n_addrs, next;
 	struct trial trials[MAX_TRIALS];
-	struct refusal why;  /* of the latest failure */
 	struct upstream *up; /* NULL: straight to the host */
 	struct upstream_owner asks;
+	struct loop_io tls_io; /* the connected socket, during the TLS handshake */
+	struct refusal why;    /* of the latest failure */
+	struct host host;      /* of TLS: the certificate's */
 	uint16_t port;
+	uint8_t alpn;
+	bool is_tls;
 	bool is_starting; /* inside dial_start: results are returned, not called back */
-	bool is_connected, is_failed;
+	bool is_connected, is_done, is_failed;
 	bool is_at_proxy; /* addrs are the forward proxy's */
 };
 
@@ -66,6 +72,7 @@ static void dial_free(struct dial *d)
 	if (d->req.query)
 		resolve_cancel(p->o.resolve, &d->req);
 	loop_timer_del(p->loop, &d->timer);
+	loop_del(p->loop, &d->tls_io, true);
 	for (size_t i = 0; i < MAX_TRIALS; i++)
 		drop_trial(d, &d->trials[i]);
 	upstream_free(d->up);
@@ -140,12 +147,81 @@ static void order_addrs(struct dial *d, const struct addr *addrs, size_t n)
 
 /* --- attempts */
 
+static void on_trial_ready(struct loop_io *io, uint32_t events);
+static void begin_tls(struct dial *d);
+static void proceed(struct dial *d);
+
 static void fail(struct dial *d, enum nej_reason reason, int error)
 {
 	d->why.reason = reason;
 	d->why.error = error;
 	if (d->is_at_proxy)
 		d->why.detail = upstream_note(d->up, "is not reached");
+}
+
+/* --- TLS */
+
+static void fail_tls(struct dial *d, int error)
+{
+	struct half *h = &d->conn->server;
+	struct proxy *p = d->conn->proxy;
+	enum session_failure failure = h->tls ? session_failure(h->tls) : SESSION_FAILURE_NONE;
+	const char *problem = h->tls ? session_problem(h->tls) : strerror(-error);
+
+	fail(d, error == -ENOMEM ? NEJ_REASON_LIMIT : NEJ_REASON_UPSTREAM_REFUSED, 0);
+	snprintf(p->note, sizeof(p->note), "%s%s",
+		failure == SESSION_FAILURE_UNVERIFIED ? "the server's certificate does not hold: "
+			: failure == SESSION_FAILURE_CLIENT_CERT ? ""
+								 : "TLS with the server failed: ",
+		problem);
+	d->why.detail = p->note;
+	d->is_failed = true;
+	loop_del(loop_of(d), &d->tls_io, true);
+	half_end(d->conn->proxy, h, false);
+	half_init(h, -1);
+}
+
+static void shake(struct dial *d)
+{
+	struct half *h = &d->conn->server;
+	int r = session_handshake(h->tls, h->io.fd);
+
+	if (r < 0) {
+		fail_tls(d, r);
+	} else if (r > 0) {
+		loop_del(loop_of(d), &d->tls_io, true);
+		h->is_readable = true; /* what came behind the handshake is read without an event */
+		d->is_done = true;
+	}
+}
+
+static void on_tls_ready(struct loop_io *io, uint32_t events)
+{
+	struct dial *d = CONTAINER_OF(io, struct dial, tls_io);
+	struct half *h = &d->conn->server;
+	int r = events & EPOLLOUT ? session_flush(h->tls, h->io.fd) : 0;
+
+	if (r < 0)
+		fail_tls(d, r);
+	else
+		shake(d);
+	proceed(d);
+}
+
+static void begin_tls(struct dial *d)
+{
+	const struct session_peer peer = {.host = &d->host, .port = d->port, .alpn = d->alpn};
+	struct half *h = &d->conn->server;
+	int r = session_new_client(d->conn->proxy->o.tls, &peer, &h->tls);
+
+	d->tls_io.on_ready = on_tls_ready;
+	if (r >= 0)
+		r = loop_add(loop_of(d), &d->tls_io, h->io.fd,
+			EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
+	if (r < 0)
+		fail_tls(d, r);
+	else
+		shake(d);
 }
 
 /* The half takes the socket over, unwatched: who comes next decides when to look at it. */
@@ -156,6 +232,10 @@ static void connected(struct dial *d, int fd)
 	d->is_connected = true;
 	upstream_mark(d->conn, d->up);
 	keepalive_want(d->conn->proxy);
+	if (d->is_tls)
+		begin_tls(d);
+	else
+		d->is_done = true;
 }
 
 /* A socket to the host, or to the forward proxy: one is enough. */
@@ -176,8 +256,6 @@ static void arrived(struct dial *d, int fd)
 		d->is_failed = true;
 	}
 }
-
-static void on_trial_ready(struct loop_io *io, uint32_t events);
 
 static int open_socket(const struct addr *a)
 {
@@ -264,7 +342,7 @@ static void set_timer(struct dial *d)
 	uint64_t now = loop_now_ms(loop_of(d));
 	uint64_t left = d->deadline_ms > now ? d->deadline_ms - now : 0;
 
-	if (d->next < d->n_addrs && left > DIAL_STAGGER_MS)
+	if (!d->is_connected && d->next < d->n_addrs && left > DIAL_STAGGER_MS)
 		left = DIAL_STAGGER_MS;
 	if (loop_timer_set(loop_of(d), &d->timer, left) < 0) {
 		fail(d, NEJ_REASON_LIMIT, -ENOMEM);
@@ -283,12 +361,12 @@ static void proceed(struct dial *d)
 		begin_next(d);
 	if (!d->is_connected && !d->is_failed && !is_busy(d))
 		d->is_failed = true;
-	if (!d->is_connected && !d->is_failed)
+	if (!d->is_done && !d->is_failed)
 		set_timer(d);
-	if (d->is_starting || (!d->is_connected && !d->is_failed))
+	if (d->is_starting || (!d->is_done && !d->is_failed))
 		return;
 	why = d->why;
-	if (d->is_connected) {
+	if (d->is_done) {
 		dial_free(d);
 		on_done(c, NULL);
 	} else {
@@ -342,11 +420,13 @@ static void on_timeout(struct loop_timer *timer)
 	struct dial *d = CONTAINER_OF(timer, struct dial, timer);
 
 	if (loop_now_ms(loop_of(d)) >= d->deadline_ms) {
+		if (d->is_connected)
+			fail_tls(d, -ETIMEDOUT);
 		fail(d, NEJ_REASON_UPSTREAM_REFUSED, -ETIMEDOUT);
 		if (upstream_is_asking(d->up))
 			d->why.detail = upstream_note(d->up, "does not answer in time");
 		d->is_failed = true;
-	} else {
+	} else if (!d->is_connected) {
 		begin_next(d);
 	}
 	proceed(d);
@@ -463,14 +543,19 @@ static int find_addrs(struct dial *d, const struct dial_target *target)
 	return resolve(d, target->host, on_answer);
 }
 
-static struct dial *dial_new(struct conn *c, uint16_t port)
+static struct dial *dial_new(struct conn *c, const struct dial_target *target)
 {
 	struct dial *d = calloc(1, sizeof(*d));
 
 	if (!d)
 		return NULL;
 	d->conn = c;
-	d->port = port;
+	d->port = target->port;
+	d->is_tls = target->is_tls;
+	d->alpn = (uint8_t)target->alpn;
+	if (d->is_tls)
+		d->host = *target->host;
+	d->tls_io.fd = -1;
 	d->why.rule = POLICY_NO_RULE;
 	d->timer.on_timeout = on_timeout;
 	d->asks.on_told = on_told;
@@ -485,7 +570,7 @@ static struct dial *dial_new(struct conn *c, uint16_t port)
 int dial_start(struct conn *c, const struct dial_target *target,
 	void (*on_done)(struct conn *c, const struct refusal *why), struct refusal *ret_why)
 {
-	struct dial *d = dial_new(c, target->port);
+	struct dial *d = dial_new(c, target);
 	int r;
 
 	*ret_why = (struct refusal){.reason = NEJ_REASON_LIMIT, .rule = POLICY_NO_RULE};
@@ -501,7 +586,7 @@ int dial_start(struct conn *c, const struct dial_target *target,
 		d->is_failed = true;
 	if (d->n_addrs)
 		proceed(d);
-	if (!d->is_connected && !d->is_failed) {
+	if (!d->is_done && !d->is_failed) {
 		/* being resolved: the limit runs from here */
 		if (!d->n_addrs)
 			set_timer(d);
@@ -509,7 +594,7 @@ int dial_start(struct conn *c, const struct dial_target *target,
 		return 0;
 	}
 	*ret_why = d->why;
-	r = d->is_connected ? 1 : -EHOSTUNREACH;
+	r = d->is_done ? 1 : -EHOSTUNREACH;
 	dial_free(d);
 	return r;
 }

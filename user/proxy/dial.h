@@ -18,9 +18,11 @@ struct dial_target {
 	uint16_t port;
 	uint32_t rule;     /* that allows it: says whether a forward proxy is dialled instead */
 	bool is_host_port; /* the host's own loopback, whatever the name or address says */
+	bool is_tls;       /* with TLS, the server verified */
+	unsigned int alpn; /* offered, bits of enum session_alpn */
 };
 
-/* Sets c->server to a connected socket. 1 connected at once; 0 in flight: on_done is called later
+/* Sets c->server to a connected socket, under TLS where wanted. 1 connected at once; 0 in flight: on_done is called later
  * with NULL (connected) or why not; negative: failed at once, ret_why says why. One dial a
  * connection at a time. */
 int dial_start(struct conn *c, const struct dial_target *target,

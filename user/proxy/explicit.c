@@ -39,6 +39,7 @@ int explicit_go(
 	struct conn *c, const struct host *host, uint16_t port, int (*reached)(struct conn *c))
 {
 	struct setup *s = c->setup;
+	struct gate_pass pass = {.rule = POLICY_NO_RULE};
 	struct refusal why;
 	struct ask ask;
 	bool is_allowed;
@@ -54,9 +55,12 @@ int explicit_go(
 	if (s->is_host_port)
 		is_allowed = gate_host_port(c->proxy, port, &why);
 	else
-		is_allowed = gate_any(c->proxy, &s->host, port, &s->rule, &s->is_raw_ok, &why);
+		is_allowed = gate_any(c->proxy, &s->host, port, &pass, &why);
+	s->rule = pass.rule;
+	s->is_raw_ok = pass.is_raw;
+	/* what is inspected is dialled request by request, from the pool */
 	if (is_allowed)
-		return sniff_dial(c);
+		return pass.is_inspect ? reached(c) : sniff_dial(c);
 	ask = sniff_ask(c);
 	return refuse_connection(c, &ask, &why);
 }

@@ -3,7 +3,7 @@
 #include "gate.h"
 
 static const char needs_inspection[] =
-	"the policy looks at method, path or secrets of this host, and TLS hides them";
+	"the policy looks inside TLS of this host, and this worker has no certificates for it";
 
 /* Reasons that hold whatever the policy says. */
 static bool is_shut(struct proxy *p, struct refusal *ret_why)
@@ -18,25 +18,25 @@ static bool is_shut(struct proxy *p, struct refusal *ret_why)
 }
 
 /* From a decision about a connection to pass or why not. */
-static bool is_passable(enum policy_scheme scheme, const struct policy_decision *d,
-	uint32_t *ret_rule, struct refusal *ret_why)
+static bool is_passable(const struct proxy *p, enum policy_scheme scheme,
+	const struct policy_decision *d, struct gate_pass *ret, struct refusal *ret_why)
 {
-	*ret_rule = d->rule;
+	*ret = (struct gate_pass){.rule = d->rule};
 	*ret_why = (struct refusal){.reason = d->reason, .rule = d->rule};
 	if (d->verdict == POLICY_DENY)
 		return false;
-	if (scheme == POLICY_SCHEME_HTTPS && (d->verdict == POLICY_NEED_URL || d->is_inspect)) {
-		ret_why->reason = NEJ_REASON_INSPECT_UNAVAILABLE;
-		ret_why->detail = needs_inspection;
-		return false;
-	}
-	return true;
+	ret->is_inspect =
+		scheme == POLICY_SCHEME_HTTPS && (d->verdict == POLICY_NEED_URL || d->is_inspect);
+	if (!ret->is_inspect || p->o.tls)
+		return true;
+	ret_why->reason = NEJ_REASON_INSPECT_UNAVAILABLE;
+	ret_why->detail = needs_inspection;
+	return false;
 }
 
-/* A refusal comes before CONNECT's 200, not as a TLS alert after it. Where inspection alone is in
- * the way, that is the reason given. */
-bool gate_any(struct proxy *p, const struct host *host, uint16_t port, uint32_t *ret_rule,
-	bool *ret_is_raw, struct refusal *ret_why)
+/* A refusal comes before CONNECT's 200, not as a TLS alert after it. */
+bool gate_any(struct proxy *p, const struct host *host, uint16_t port, struct gate_pass *ret,
+	struct refusal *ret_why)
 {
 	static const enum policy_scheme schemes[] = {
 		POLICY_SCHEME_TCP, POLICY_SCHEME_HTTPS, POLICY_SCHEME_HTTP};
@@ -44,18 +44,20 @@ bool gate_any(struct proxy *p, const struct host *host, uint16_t port, uint32_t 
 	struct policy_decision d;
 	struct refusal why;
 
-	*ret_is_raw = false;
 	if (is_shut(p, ret_why))
 		return false;
 	policy_decide(*p->o.policy, &ask, &d);
-	*ret_is_raw = d.verdict == POLICY_ALLOW && !d.is_inspect;
-	if (d.verdict == POLICY_DENY || *ret_is_raw)
-		return is_passable(POLICY_SCHEME_ANY, &d, ret_rule, ret_why);
+	if (d.verdict == POLICY_DENY || (d.verdict == POLICY_ALLOW && !d.is_inspect)) {
+		bool is_allowed = is_passable(p, POLICY_SCHEME_ANY, &d, ret, ret_why);
+
+		ret->is_raw = is_allowed;
+		return is_allowed;
+	}
 	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
 		ask.scheme = schemes[i];
 		policy_decide(*p->o.policy, &ask, &d);
-		if (is_passable(ask.scheme, &d, ret_rule, &why)) {
-			*ret_is_raw = ask.scheme == POLICY_SCHEME_TCP;
+		if (is_passable(p, ask.scheme, &d, ret, &why)) {
+			ret->is_raw = ask.scheme == POLICY_SCHEME_TCP;
 			return true;
 		}
 		if (i == 0 || why.reason == NEJ_REASON_INSPECT_UNAVAILABLE)
@@ -65,7 +67,7 @@ bool gate_any(struct proxy *p, const struct host *host, uint16_t port, uint32_t 
 }
 
 bool gate_connection(struct proxy *p, enum policy_scheme scheme, const struct host *host,
-	uint16_t port, uint32_t *ret_rule, struct refusal *ret_why)
+	uint16_t port, struct gate_pass *ret, struct refusal *ret_why)
 {
 	struct policy_ask ask = {.scheme = scheme, .host = host, .port = port};
 	struct policy_decision d;
@@ -73,14 +75,15 @@ bool gate_connection(struct proxy *p, enum policy_scheme scheme, const struct ho
 	if (is_shut(p, ret_why))
 		return false;
 	policy_decide(*p->o.policy, &ask, &d);
-	return is_passable(scheme, &d, ret_rule, ret_why);
+	return is_passable(p, scheme, &d, ret, ret_why);
 }
 
-bool gate_request(struct proxy *p, const struct host *host, uint16_t port, struct http1_text method,
-	struct http1_text path, uint32_t *ret_rule, struct refusal *ret_why)
+bool gate_request(struct proxy *p, enum policy_scheme scheme, const struct host *host,
+	uint16_t port, struct http1_text method, struct http1_text path, uint32_t *ret_rule,
+	struct refusal *ret_why)
 {
 	struct policy_ask ask = {
-		.scheme = POLICY_SCHEME_HTTP,
+		.scheme = scheme,
 		.host = host,
 		.port = port,
 		.has_url = true,
@@ -90,6 +93,8 @@ bool gate_request(struct proxy *p, const struct host *host, uint16_t port, struc
 		.path_len = path.len,
 	};
 	struct policy_decision d;
+	struct gate_pass pass;
+	bool is_allowed;
 
 	if (is_shut(p, ret_why))
 		return false;
@@ -98,7 +103,9 @@ bool gate_request(struct proxy *p, const struct host *host, uint16_t port, struc
 		*ret_why = (struct refusal){.reason = NEJ_REASON_INTERNAL, .rule = d.rule};
 		return false;
 	}
-	return is_passable(POLICY_SCHEME_HTTP, &d, ret_rule, ret_why);
+	is_allowed = is_passable(p, scheme, &d, &pass, ret_why);
+	*ret_rule = pass.rule;
+	return is_allowed;
 }
 
 bool gate_host_port(struct proxy *p, uint16_t port, struct refusal *ret_why)

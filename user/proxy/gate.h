@@ -9,19 +9,26 @@
 
 #include "record.h"
 
-/* A CONNECT, whose bytes are still to come: could any scheme pass? *ret_is_raw: anything over TCP
- * could, so that the server may speak first. */
-bool gate_any(struct proxy *p, const struct host *host, uint16_t port, uint32_t *ret_rule,
-	bool *ret_is_raw, struct refusal *ret_why);
+struct gate_pass {
+	uint32_t rule;
+	bool is_raw;     /* anything over TCP may pass, so that the server may speak first */
+	bool is_inspect; /* TLS is to be terminated and each request decided */
+};
 
-/* May a connection of this scheme to host and port pass as it is? True, with the rule; else why
+/* A CONNECT, whose bytes are still to come: could any scheme pass? is_inspect: as TLS it would be
+ * terminated, and nothing else may pass without its requests being seen. */
+bool gate_any(struct proxy *p, const struct host *host, uint16_t port, struct gate_pass *ret,
+	struct refusal *ret_why);
+
+/* May a connection of this scheme to host and port pass? True, with the rule and how; else why
  * not. */
 bool gate_connection(struct proxy *p, enum policy_scheme scheme, const struct host *host,
-	uint16_t port, uint32_t *ret_rule, struct refusal *ret_why);
+	uint16_t port, struct gate_pass *ret, struct refusal *ret_why);
 
-/* May this request in clear be sent? */
-bool gate_request(struct proxy *p, const struct host *host, uint16_t port, struct http1_text method,
-	struct http1_text path, uint32_t *ret_rule, struct refusal *ret_why);
+/* May this request be sent? scheme: HTTP or HTTPS. */
+bool gate_request(struct proxy *p, enum policy_scheme scheme, const struct host *host,
+	uint16_t port, struct http1_text method, struct http1_text path, uint32_t *ret_rule,
+	struct refusal *ret_why);
 
 /* Is this service of the host's own loopback open? */
 bool gate_host_port(struct proxy *p, uint16_t port, struct refusal *ret_why);

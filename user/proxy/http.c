@@ -20,8 +20,10 @@
 #include <string.h>
 
 #include "../base/cleanup.h"
+#include "half.h"
 #include "pump.h"
 #include "sniff.h"
+#include "upstream.h"
 
 #define TURNS 64 /* reads in a row before other connections have their turn */
 
@@ -82,9 +84,10 @@ void http_drop_server(struct conn *c)
 {
 	struct http *h = c->http;
 
+	spare_withdraw(&h->idle);
 	conn_drop_server(c);
 	buf_clear(&h->server_in);
-	h->is_broken = h->is_reused = false;
+	h->is_broken = h->is_reused = h->is_bound = false;
 }
 
 /* --- running */
@@ -93,13 +96,13 @@ static int flush_up(struct conn *c)
 {
 	int r;
 
-	if (c->server.io.fd < 0 || !c->client.stash)
+	if (c->server.io.fd < 0 || !half_is_blocked(&c->client, &c->server))
 		return 0;
 	r = half_flush(c, &c->client, &c->server);
 	if (r >= 0)
 		return 0;
 	/* it may have answered before it stopped reading */
-	half_drop_stash(c, &c->client);
+	half_drop_stash(c->proxy, &c->client);
 	c->http->is_broken = true;
 	c->server.is_readable = true;
 	return 0;
@@ -135,7 +138,8 @@ static int request_pull(struct conn *c)
 	ssize_t n;
 	int r;
 
-	if (c->client.stash || (h->request != REQUEST_HEAD && h->request != REQUEST_BODY) ||
+	if ((c->server.io.fd >= 0 && half_is_blocked(&c->client, &c->server)) ||
+		(h->request != REQUEST_HEAD && h->request != REQUEST_BODY) ||
 		(h->request == REQUEST_HEAD && h->response != RESPONSE_NONE))
 		return 0;
 	if (h->is_fresh)
@@ -193,7 +197,7 @@ static int run(struct conn *c)
 
 		if (r == 0 && turns++ == TURNS)
 			return yield_turn(c);
-		if (r == 0 && c->server.stash)
+		if (r == 0 && half_is_blocked(&c->server, &c->client))
 			r = half_flush(c, &c->server, &c->client);
 		if (r < 0)
 			return r;
@@ -273,6 +277,7 @@ void http_free(struct conn *c)
 
 	if (!h)
 		return;
+	spare_keep(&h->idle);
 	c->proxy->held_bytes -= h->held;
 	http_body_done(&h->up);
 	http_body_done(&h->down);
@@ -292,10 +297,14 @@ static struct http *http_new(struct conn *c)
 	if (!h)
 		return NULL;
 	h->mode = HTTP_PROXY;
+	h->is_tls = c->client.tls && s->kind != SETUP_EXPLICIT;
 	if (s->kind != SETUP_EXPLICIT) {
-		h->mode = s->is_fixed ? HTTP_NAMED : HTTP_ADDRESS;
-		h->name = h->server = s->host;
-		h->port = h->server_port = s->port;
+		h->mode = s->is_fixed || h->is_tls ? HTTP_NAMED : HTTP_ADDRESS;
+		h->name = s->host;
+		h->port = s->port;
+		/* CONNECT dialled it already */
+		h->idle.origin = (struct origin){
+			.host = s->host, .port = s->port, .route = upstream_route(c)};
 	}
 	c->http = h;
 	return h;

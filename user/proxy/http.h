@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * HTTP/1 in clear: every request is decided, rewritten and relayed on its own, one at a time.
+ * HTTP/1, in clear or inside TLS: every request is decided, rewritten and relayed on its own, one at
+ * a time.
  * Internal to user/proxy. http.c runs the exchange, request.c is the way up, response.c the way
  * down.
  */
@@ -10,6 +11,7 @@
 #include "../wire/host.h"
 #include "conn.h"
 #include "record.h"
+#include "spare.h"
 
 #define HTTP_IDLE_LIMIT_MS (20 * 60 * 1000) /* nothing moves in either direction */
 
@@ -45,10 +47,9 @@ struct http {
 	enum http_response response;
 	struct host name; /* HTTP_NAMED, HTTP_ADDRESS: where the connection goes */
 	uint16_t port;
-	struct host host; /* of the request; while connected, also the server's */
+	struct host host; /* of the request */
 	uint16_t host_port;
-	struct host server;
-	uint16_t server_port;
+	struct spare idle;    /* the connected server's origin; on offer between requests */
 	struct buf in;        /* from the client, not looked at yet or an unfinished head */
 	struct buf server_in; /* likewise from the server */
 	struct buf head;      /* of the request, as sent up; kept until the answer begins */
@@ -59,6 +60,7 @@ struct http {
 	size_t held;      /* of the buffers, as counted in proxy->held_bytes */
 	uint64_t last_ms; /* something moved */
 	uint32_t rule;
+	bool is_tls;        /* https: TLS on both sides */
 	bool is_fresh;      /* `in` holds bytes that were not looked at */
 	bool is_head;       /* HEAD: no body comes back */
 	bool is_old;        /* HTTP/1.0 client */
@@ -67,6 +69,7 @@ struct http {
 	bool wants_json;
 	bool is_host_port;
 	bool is_reused;   /* the server's connection served before: it may have gone */
+	bool is_bound;    /* somebody logged in on the server's connection: nobody else's */
 	bool is_recorded; /* the request has its record: a retry makes none */
 	bool is_broken;   /* the server takes no more; its answer may still come */
 	bool is_server_keep;

@@ -15,6 +15,7 @@
 #include "../base/cleanup.h"
 #include "conn.h"
 #include "keepalive.h"
+#include "spare.h"
 
 #define ACCEPTS_A_ROUND 64 /* then others have their turn */
 #define PAUSE_MS 100       /* when not even a spare descriptor helps */
@@ -189,6 +190,7 @@ void proxy_free(struct proxy *proxy)
 		close(fd);
 		free(l);
 	}
+	spare_done(proxy);
 	keepalive_stop(proxy);
 	pool_done(&proxy->pool);
 	buf_done(&proxy->out);

@@ -17,6 +17,7 @@
 #include "../policy/decide.h"
 
 struct proxy;
+struct session_io;
 
 struct proxy_options {
 	struct loop *loop;
@@ -24,6 +25,7 @@ struct proxy_options {
 	const uint32_t *generation;         /* of that policy, for audit events */
 	struct synth *synth;
 	struct resolve *resolve;
+	struct session_io *tls; /* of this thread; NULL: TLS is never terminated */
 	struct audit_ring *ring;
 	int flows_fd;              /* read-only, see kernel/origin.h */
 	struct endpoint explicit4; /* a connection to this address itself is an explicit request */

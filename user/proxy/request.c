@@ -8,13 +8,14 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "../tls/session.h"
 #include "../wire/hop.h"
 #include "../wire/target.h"
 #include "dial.h"
 #include "explicit.h"
 #include "gate.h"
+#include "half.h"
 #include "http.h"
-#include "pump.h"
 #include "refuse.h"
 #include "upstream.h"
 
@@ -25,7 +26,7 @@ static struct ask ask_of(const struct http *h)
 	return (struct ask){
 		.host = h->host.len ? &h->host : NULL,
 		.port = h->host_port,
-		.app = AUDIT_APP_HTTP,
+		.app = h->is_tls ? AUDIT_APP_TLS : AUDIT_APP_HTTP,
 		.layer = AUDIT_LAYER_HTTP,
 		.method = {h->head.data, h->method_len},
 		.url = {h->url.data, h->url.len},
@@ -90,11 +91,6 @@ static int refuse_early(
 
 /* --- whom the request is for */
 
-static bool is_same(const struct host *a, uint16_t a_port, const struct host *b, uint16_t b_port)
-{
-	return a_port == b_port && host_equal(a, b);
-}
-
 /* The proxy itself was asked: the target says it all, Host is printed anew. */
 static enum nej_reason find_host_as_proxy(
 	struct conn *c, const struct target *t, const char **ret_detail)
@@ -147,8 +143,8 @@ static void print_url(struct http *h, const struct target *t)
 	struct buf *url = &h->url;
 
 	buf_clear(url);
-	buf_add_str(url, "http://");
-	hop_print_authority(&h->host, h->host_port, 80, url);
+	buf_add_str(url, h->is_tls ? "https://" : "http://");
+	hop_print_authority(&h->host, h->host_port, h->is_tls ? 443 : 80, url);
 	h->path_at = url->len;
 	if (t->is_rooted)
 		buf_add_char(url, '/');
@@ -156,12 +152,6 @@ static void print_url(struct http *h, const struct target *t)
 }
 
 /* --- sending */
-
-static void remember_server(struct http *h)
-{
-	h->server = h->host;
-	h->server_port = h->host_port;
-}
 
 /* The record, then the head. */
 static int send_head(struct conn *c)
@@ -178,7 +168,6 @@ static int send_head(struct conn *c)
 		return request_refuse(c, &why);
 	}
 	h->is_recorded = true;
-	remember_server(h);
 	if (record_bytes(c, h->head.len, 0) < 0)
 		return CONN_RESET;
 	r = half_send(c, &c->client, &c->server, h->head.data, h->head.len,
@@ -207,23 +196,70 @@ static void on_dialled(struct conn *c, const struct refusal *why)
 		conn_end(c, r);
 }
 
+static struct origin origin_of(const struct conn *c)
+{
+	const struct http *h = c->http;
+
+	return (struct origin){
+		.host = h->host,
+		.port = h->host_port,
+		.route = upstream_route_of(c, h->rule),
+		.is_tls = h->is_tls,
+		.is_host_port = h->is_host_port,
+	};
+}
+
+/* Has the origin closed it in this very round? Only asked where the request could not be sent a
+ * second time. */
+static bool is_alive(const struct conn *c)
+{
+	char byte;
+	ssize_t n = recv(c->server.io.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+
+	return n > 0 ? c->server.tls != NULL : n < 0 && errno == EAGAIN;
+}
+
+/* A connection that served before: this client's own, or one on offer. */
+static bool find_connected(struct conn *c, const struct origin *want)
+{
+	struct http *h = c->http;
+	bool is_own = c->server.io.fd >= 0 && !c->server.is_eof && !c->server.is_hup &&
+		!h->is_broken && origin_equal(&h->idle.origin, want);
+
+	spare_withdraw(&h->idle);
+	if (!is_own) {
+		http_drop_server(c);
+		if (!spare_take(c, want))
+			return false;
+		h->idle.origin = *want;
+		upstream_set_route(c, want->route);
+	}
+	if (h->up.kind == HTTP1_BODY_NONE || is_alive(c)) {
+		h->is_reused = true;
+		return true;
+	}
+	http_drop_server(c);
+	return false;
+}
+
 int request_dispatch(struct conn *c)
 {
 	struct http *h = c->http;
-	struct dial_target target = {.host = &h->host,
+	struct origin want = origin_of(c);
+	struct dial_target target = {
+		.host = &h->host,
 		.port = h->host_port,
 		.rule = h->rule,
-		.is_host_port = h->is_host_port};
+		.is_host_port = h->is_host_port,
+		.is_tls = h->is_tls,
+		.alpn = SESSION_ALPN_HTTP1,
+	};
 	struct refusal why;
 	int r;
 
-	if (c->server.io.fd >= 0 && !c->server.is_eof && !c->server.is_hup && !h->is_broken &&
-		is_same(&h->host, h->host_port, &h->server, h->server_port) &&
-		upstream_is_way_of(c, h->rule)) {
-		h->is_reused = true;
+	if (find_connected(c, &want))
 		return send_head(c);
-	}
-	http_drop_server(c);
+	h->idle.origin = want;
 	h->request = REQUEST_DIAL;
 	r = dial_start(c, &target, on_dialled, &why);
 	if (r == 0)
@@ -280,15 +316,16 @@ static int decide(struct conn *c, const struct http1_head *head, const struct ta
 
 	print_url(h, t);
 	buf_clear(&h->head);
-	hop_print_request(head, &h->host, h->host_port,
+	hop_print_request(head, &h->host, h->host_port, h->is_tls ? 443 : 80,
 		(struct http1_text){h->url.data + h->path_at, h->url.len - h->path_at}, &h->head);
 	if (h->head.is_failed || h->url.is_failed)
 		return -ENOMEM;
 	if (h->is_host_port)
 		is_allowed = gate_host_port(c->proxy, h->host_port, &why);
 	else
-		is_allowed = gate_request(
-			c->proxy, &h->host, h->host_port, head->method, t->decide, &h->rule, &why);
+		is_allowed =
+			gate_request(c->proxy, h->is_tls ? POLICY_SCHEME_HTTPS : POLICY_SCHEME_HTTP,
+				&h->host, h->host_port, head->method, t->decide, &h->rule, &why);
 	if (!is_allowed)
 		return request_refuse(c, &why);
 	return request_dispatch(c);
@@ -344,7 +381,7 @@ static ssize_t feed_body(struct conn *c, const char *data, size_t len)
 	size_t n;
 	int r;
 
-	if (c->client.stash)
+	if (half_is_blocked(&c->client, &c->server))
 		return 0;
 	r = http_body_move(c, &h->up, &c->client, &c->server, data, len, &n);
 	if (r == -EBADMSG && h->response == RESPONSE_HEAD) {

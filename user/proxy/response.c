@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "../wire/hop.h"
+#include "half.h"
 #include "http.h"
 #include "pump.h"
 
@@ -35,8 +36,11 @@ static int end_response(struct conn *c)
 	bool is_settled;
 
 	record_end(c);
-	if (!h->is_server_keep || h->request != REQUEST_DONE)
+	if (!h->is_server_keep || h->request != REQUEST_DONE ||
+		half_is_blocked(&c->client, &c->server))
 		http_drop_server(c);
+	else if (!h->is_bound)
+		spare_offer(c, &h->idle);
 	if (!h->is_last)
 		return http_next_request(c);
 	is_settled = h->request == REQUEST_DONE && !c->client.is_readable && !h->in.len;
@@ -242,7 +246,8 @@ int response_pull(struct conn *c)
 	ssize_t n;
 	int r;
 
-	if (c->server.io.fd < 0 || !c->server.is_readable || c->server.stash)
+	if (c->server.io.fd < 0 || !c->server.is_readable ||
+		half_is_blocked(&c->server, &c->client))
 		return 0;
 	n = half_recv(&c->server, c->proxy->buf, PROXY_BUF_BYTES);
 	if (n == -EAGAIN)
@@ -253,7 +258,7 @@ int response_pull(struct conn *c)
 		return 1;
 	}
 	if (n <= 0)
-		r = server_ended(c, (int)n);
+		r = server_ended(c, n == 0 && half_is_cut(&c->server) ? -ECONNRESET : (int)n);
 	else if (h->server_in.len)
 		r = feed_joined(c, c->proxy->buf, (size_t)n);
 	else

@@ -14,6 +14,7 @@
 #include "dial.h"
 #include "gate.h"
 #include "http.h"
+#include "intercept.h"
 #include "pump.h"
 #include "refuse.h"
 #include "upstream.h"
@@ -187,14 +188,14 @@ int sniff_gave_up(struct conn *c, bool is_timeout)
 {
 	struct setup *s = c->setup;
 	struct refusal why = {.reason = NEJ_REASON_NO_NAME, .rule = POLICY_NO_RULE};
-	uint32_t rule;
+	struct gate_pass unused;
 
 	if (s->kind == SETUP_EXPLICIT && !s->view_len)
 		return CONN_CLOSE; /* asked for nothing */
 	if (s->is_raw_ok && c->server.io.fd >= 0)
 		return establish(c); /* a client that only listens: its FIN goes on */
 	if (s->host.len && !s->is_host_port)
-		gate_connection(c->proxy, POLICY_SCHEME_ANY, &s->host, s->port, &rule, &why);
+		gate_connection(c->proxy, POLICY_SCHEME_ANY, &s->host, s->port, &unused, &why);
 	if (why.reason == NEJ_REASON_NONE || why.reason == NEJ_REASON_RULE) {
 		/* it could have been allowed: nobody knows what was meant */
 		why.reason = s->view_len ? NEJ_REASON_UNKNOWN_PROTOCOL : NEJ_REASON_NO_NAME;
@@ -225,10 +226,14 @@ static int go_up(struct conn *c)
 static int pass(struct conn *c, enum policy_scheme scheme)
 {
 	struct setup *s = c->setup;
+	struct gate_pass pass;
 	struct refusal why;
 
-	if (!gate_connection(c->proxy, scheme, &s->host, s->port, &s->rule, &why))
+	if (!gate_connection(c->proxy, scheme, &s->host, s->port, &pass, &why))
 		return refuse(c, &why);
+	s->rule = pass.rule;
+	if (pass.is_inspect)
+		return intercept_start(c);
 	return go_up(c);
 }
 
@@ -237,11 +242,12 @@ static int pass(struct conn *c, enum policy_scheme scheme)
 static int pass_nameless(struct conn *c)
 {
 	struct setup *s = c->setup;
+	struct gate_pass unused;
 	struct refusal why;
 
 	if (s->host.kind == HOST_ADDR)
 		return pass(c, POLICY_SCHEME_HTTPS);
-	if (gate_connection(c->proxy, POLICY_SCHEME_TCP, &s->host, s->port, &s->rule, &why))
+	if (gate_connection(c->proxy, POLICY_SCHEME_TCP, &s->host, s->port, &unused, &why))
 		return pass(c, POLICY_SCHEME_TCP);
 	return refuse_plainly(c, NEJ_REASON_NO_NAME, "the ClientHello has no SNI");
 }
@@ -280,6 +286,7 @@ static int step_tls(struct conn *c)
 	if (r < 0)
 		return refuse_plainly(c, NEJ_REASON_FRAMING, "malformed ClientHello");
 	s->has_ech = hello.has_ech;
+	s->has_h2 = hello.has_alpn_h2;
 	if (!hello.has_sni)
 		return pass_nameless(c);
 	r = check_sni(c, &hello);
@@ -289,17 +296,19 @@ static int step_tls(struct conn *c)
 static int step_raw(struct conn *c)
 {
 	struct setup *s = c->setup;
+	struct gate_pass pass;
 	struct refusal why;
 
 	s->app = AUDIT_APP_RAW;
 	if (s->is_raw_ok)
 		return establish(c);
-	if (!gate_connection(c->proxy, POLICY_SCHEME_TCP, &s->host, s->port, &s->rule, &why)) {
+	if (!gate_connection(c->proxy, POLICY_SCHEME_TCP, &s->host, s->port, &pass, &why)) {
 		/* the host may be allowed, only not with this protocol */
 		if (why.reason == NEJ_REASON_NO_RULE && s->host.kind == HOST_NAME)
 			why.reason = NEJ_REASON_UNKNOWN_PROTOCOL;
 		return refuse(c, &why);
 	}
+	s->rule = pass.rule;
 	return go_up(c);
 }
 
@@ -374,6 +383,7 @@ int sniff_reached_early(struct conn *c)
 int sniff_early(struct conn *c)
 {
 	struct setup *s = c->setup;
+	struct gate_pass pass;
 	struct refusal why;
 
 	if (s->kind != SETUP_TRANSPARENT)
@@ -381,9 +391,10 @@ int sniff_early(struct conn *c)
 	if (s->is_host_port) {
 		if (!gate_host_port(c->proxy, s->port, &why))
 			return refuse(c, &why);
-	} else if (!gate_connection(
-			   c->proxy, POLICY_SCHEME_TCP, &s->host, s->port, &s->rule, &why)) {
+	} else if (!gate_connection(c->proxy, POLICY_SCHEME_TCP, &s->host, s->port, &pass, &why)) {
 		return 0; /* perhaps as HTTPS or HTTP: wait for the bytes */
+	} else {
+		s->rule = pass.rule;
 	}
 	s->is_raw_ok = true;
 	s->reached = sniff_reached_early;

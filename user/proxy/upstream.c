@@ -311,3 +311,23 @@ bool upstream_is_way_of(const struct conn *c, uint32_t rule)
 		return c->via == CONN_STRAIGHT;
 	return c->via == p.index && c->via_generation == *c->proxy->o.generation;
 }
+
+uint64_t upstream_route_of(const struct conn *c, uint32_t rule)
+{
+	struct policy_upstream p;
+
+	if (!policy_upstream(*c->proxy->o.policy, rule, &p))
+		return 0;
+	return (uint64_t)*c->proxy->o.generation << 32 | (p.index + 1u);
+}
+
+uint64_t upstream_route(const struct conn *c)
+{
+	return c->via == CONN_STRAIGHT ? 0 : (uint64_t)c->via_generation << 32 | (c->via + 1u);
+}
+
+void upstream_set_route(struct conn *c, uint64_t route)
+{
+	c->via = route ? (__typeof__(c->via))((uint32_t)route - 1) : CONN_STRAIGHT;
+	c->via_generation = (uint32_t)(route >> 32);
+}

@@ -44,4 +44,10 @@ bool upstream_is_way_of(const struct conn *c, uint32_t rule);
 /* The dialler has connected it. NULL: straight. */
 void upstream_mark(struct conn *c, const struct upstream *u);
 
+/* The same as one number, 0 straight: of a rule, and of the server's half. A number of an earlier
+ * policy equals none of the present one. */
+uint64_t upstream_route_of(const struct conn *c, uint32_t rule);
+uint64_t upstream_route(const struct conn *c);
+void upstream_set_route(struct conn *c, uint64_t route);
+
 #endif

@@ -27,6 +27,7 @@
 #include "../kernel/origin.h"
 #include "../policy/policy.h"
 #include "../proxy/proxy.h"
+#include "../tls/session.h"
 #include "companion.h"
 #include "isolate.h"
 #include "shed.h"
@@ -44,6 +45,7 @@ struct lane {
 	struct resolve *resolve;
 	struct audit_ring *ring;
 	struct proxy *proxy;
+	struct session_io *tls; /* NULL: no rule looks inside */
 	struct loop_io
 		stop; /* other lanes: the control socket's end stops lane 0, which stops us */
 };
@@ -54,6 +56,7 @@ struct runtime {
 	struct policy *policy;
 	const struct policy *policy_now;
 	uint32_t generation;
+	struct context *tls;
 	struct synth *synth;
 	struct learn *learn;
 	struct stub *stub; /* on lane 0 */
@@ -210,6 +213,11 @@ static int lane_build(struct lane *lane, size_t i)
 	options.loop = lane->loop;
 	options.resolve = lane->resolve;
 	options.ring = lane->ring;
+	if (rt->tls)
+		r = session_io_new(rt->tls, &lane->tls);
+	if (r < 0)
+		return r;
+	options.tls = lane->tls;
 	r = proxy_new(&options, &lane->proxy);
 	return r < 0 ? r : add_proxy_listeners(lane);
 }
@@ -256,6 +264,13 @@ static int stub_build(struct runtime *rt)
 	return r < 0 ? r : add_stub_sockets(rt);
 }
 
+static int tls_build(struct runtime *rt, const char **ret_step)
+{
+	const struct context_options options = {.sandbox = "worker"};
+
+	return context_new(&options, &rt->tls, ret_step);
+}
+
 static int build(struct runtime *rt, const char **ret_step)
 {
 	int r;
@@ -274,6 +289,8 @@ static int build(struct runtime *rt, const char **ret_step)
 		*ret_step = "synthetic addresses";
 		r = synth_new(rt->handoff->synth6, &rt->synth);
 	}
+	if (r >= 0)
+		r = tls_build(rt, ret_step);
 	for (size_t i = 0; r >= 0 && i < rt->handoff->n_threads; i++) {
 		*ret_step = "the proxy";
 		rt->lanes[i].rt = rt;

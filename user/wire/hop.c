@@ -52,13 +52,13 @@ static void add_upgrade(struct buf *out)
 }
 
 void hop_print_request(const struct http1_head *h, const struct host *host, uint16_t port,
-	struct http1_text path, struct buf *out)
+	uint16_t default_port, struct http1_text path, struct buf *out)
 {
 	add_text(out, h->method);
 	buf_add_char(out, ' ');
 	add_text(out, path);
 	buf_add_str(out, " HTTP/1.1\r\nHost: ");
-	hop_print_authority(host, port, 80, out);
+	hop_print_authority(host, port, default_port, out);
 	buf_add(out, "\r\n", 2);
 	add_fields(h, out);
 	if (h->body == HTTP1_BODY_CHUNKED)

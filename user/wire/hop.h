@@ -13,9 +13,10 @@
 void hop_print_authority(
 	const struct host *host, uint16_t port, uint16_t default_port, struct buf *out);
 
-/* path: what stands in the request line, never empty. */
+/* default_port: of the scheme, which Host leaves out. path: what stands in the request line, never
+ * empty. */
 void hop_print_request(const struct http1_head *h, const struct host *host, uint16_t port,
-	struct http1_text path, struct buf *out);
+	uint16_t default_port, struct http1_text path, struct buf *out);
 
 struct hop_reply {
 	bool is_old;   /* the client speaks HTTP/1.0: no chunks */

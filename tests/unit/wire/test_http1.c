@@ -340,7 +340,7 @@ static void next_hops_request_has_one_host_and_one_framing(void **state)
 				       "Content-Length: 007\r\nUpgrade: h2c\r\n"
 				       "Proxy-Connection: close\r\nTE: gzip\r\n\r\n"),
 		0);
-	hop_print_request(&head, &host, 8080, head.target, &out);
+	hop_print_request(&head, &host, 8080, 80, head.target, &out);
 	assert_string_equal(out.data,
 		"PUT /x HTTP/1.1\r\nHost: a.test:8080\r\nX-Kept: 2\r\n"
 		"Content-Length: 7\r\n\r\n");
