@@ -20,6 +20,13 @@ void buf_done(struct buf *b)
 	buf_init(b);
 }
 
+void buf_wipe(struct buf *b)
+{
+	if (b->data)
+		explicit_bzero(b->data, b->cap);
+	buf_done(b);
+}
+
 void buf_clear(struct buf *b)
 {
 	b->len = 0;

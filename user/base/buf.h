@@ -18,6 +18,8 @@ struct buf {
 
 void buf_init(struct buf *b);
 void buf_done(struct buf *b);
+void buf_wipe(
+	struct buf *b); /* buf_done for secrets: zeroed first (earlier, smaller copies are not) */
 void buf_clear(struct buf *b);                     /* length 0, memory kept */
 int buf_reserve(struct buf *b, size_t more_bytes); /* 0 or -ENOMEM */
 void buf_add(struct buf *b, const void *data, size_t len_bytes);
