@@ -27,6 +27,7 @@
 	X(MULTICAST, "multicast", "it is a multicast or broadcast address")                        \
 	X(PLACEHOLDER_LEAK, "placeholder-leak",                                                    \
 		"a credential's placeholder was on its way elsewhere")                             \
+	X(SECRET_UNAVAILABLE, "secret-unavailable", "a credential it needs has no value now")      \
 	X(LIMIT, "limit", "a limit is reached")                                                    \
 	X(HALTED, "halted", "the sandbox is halted")                                               \
 	X(INSPECT_UNAVAILABLE, "inspect-unavailable",                                              \

@@ -12,7 +12,7 @@
 
 #include "../wire/host.h"
 
-#define POLICY_MAX_SECRETS 1024 /* error */
+#define POLICY_MAX_SECRETS 64 /* error */
 
 struct policy;
 
