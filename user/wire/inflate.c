@@ -102,6 +102,8 @@ static int inflate_feed(struct sieve *sieve, const char *data, size_t len_bytes,
 	struct inflate *s = CONTAINER_OF(sieve, struct inflate, sieve);
 	int r = 0;
 
+	if (!len_bytes)
+		return 0;
 	if (!s->is_begun && s->coding == INFLATE_GZIP)
 		r = begin(s, GZIP_WINDOW);
 	else if (!s->is_begun)
