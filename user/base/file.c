@@ -178,3 +178,36 @@ int file_is_writable_by(const char *path, uid_t uid, gid_t gid, char *ret_culpri
 		return -ENAMETOOLONG;
 	return check_chain(literal, uid, gid, ret_culprit);
 }
+
+static bool may(const struct stat *st, uid_t uid, gid_t gid, mode_t others_bit)
+{
+	if (!uid)
+		return true;
+	if (st->st_uid == uid)
+		return st->st_mode & others_bit << 6;
+	if (st->st_gid == gid)
+		return st->st_mode & others_bit << 3;
+	return st->st_mode & others_bit;
+}
+
+int file_is_readable_by(const char *path, uid_t uid, gid_t gid)
+{
+	char real[PATH_MAX];
+	mode_t bit = S_IROTH;
+
+	if (!realpath(path, real))
+		return -errno;
+	for (;;) {
+		char *slash = strrchr(real, '/');
+		struct stat st;
+
+		if (stat(*real ? real : "/", &st) < 0)
+			return -errno;
+		if (!may(&st, uid, gid, bit))
+			return 0;
+		if (!slash)
+			return 1;
+		*slash = 0;
+		bit = S_IXOTH;
+	}
+}

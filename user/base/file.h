@@ -27,4 +27,7 @@ int file_mkdirs(const char *path, mode_t mode); /* mkdir -p; existing is fine */
  * ret_culprit (size PATH_MAX, may be NULL) names the first such path. */
 int file_is_writable_by(const char *path, uid_t uid, gid_t gid, char *ret_culprit);
 
+/* Could this user read the file at path, through all folders above it? 1, 0, negative errno. */
+int file_is_readable_by(const char *path, uid_t uid, gid_t gid);
+
 #endif

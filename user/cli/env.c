@@ -66,6 +66,7 @@ int cli_env(int argc, char **argv)
 	facts.user = state.user;
 	facts.home = state.home;
 	facts.proxy_port = state.proxy_port;
-	environment_each(&facts, print, NULL);
+	facts.has_anchors = facts.wants_java = state.inspects;
+	environment_each(NULL, &facts, print, NULL);
 	return 0;
 }

@@ -15,6 +15,7 @@ enum option_key {
 	KEY_AUDIT,
 	KEY_RESOLVER,
 	KEY_THREADS,
+	KEY_CA,
 };
 
 static const struct argp_option options[] = {
@@ -26,6 +27,10 @@ static const struct argp_option options[] = {
 		"A network namespace of its own with nothing in it (default), or the host's", 0},
 	{"audit", KEY_AUDIT, "FILE", 0, "The audit log (default: /var/log/nej/NAME.jsonl)", 0},
 	{"resolver", KEY_RESOLVER, "IP[:PORT]", 0, "Resolve there; may be given several times", 0},
+	{"ca", KEY_CA, "FILE", 0,
+		"Trust these certificate authorities (PEM) too, inside and for servers; may be "
+		"given several times",
+		0},
 	{"threads", KEY_THREADS, "N", 0, "Threads of the proxy (default: 1)", 0},
 	{0},
 };
@@ -38,6 +43,14 @@ static void take_resolver(struct sandbox_options *o, const char *text, struct ar
 		argp_error(state, "--resolver: `%s` is no IP[:PORT]", text);
 	else
 		o->n_resolvers++;
+}
+
+static void take_ca(struct sandbox_options *o, const char *path, struct argp_state *state)
+{
+	if (o->n_cas == SANDBOX_MAX_CAS)
+		argp_error(state, "at most %d files of --ca", SANDBOX_MAX_CAS);
+	else
+		o->ca_paths[o->n_cas++] = path;
 }
 
 static void take_threads(struct sandbox_options *o, const char *text, struct argp_state *state)
@@ -78,6 +91,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_RESOLVER:
 		take_resolver(o, arg, state);
+		break;
+	case KEY_CA:
+		take_ca(o, arg, state);
 		break;
 	case KEY_THREADS:
 		take_threads(o, arg, state);

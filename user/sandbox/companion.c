@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -107,16 +108,30 @@ int companion_give_flows(const struct companion *c, int flows_fd)
 	return init_send(c->control, INIT_GO, 0, NULL, flows_fd);
 }
 
-int companion_wait_ready(const struct companion *c, int timeout_ms)
+/* Its first word: the certificate is as long as the message is. */
+struct ready_message {
+	uint32_t word;
+	uint8_t ca_der[ANCHORS_MAX_DER];
+};
+#define READY_HEAD offsetof(struct ready_message, ca_der)
+
+int companion_wait_ready(const struct companion *c, int timeout_ms, struct companion_ready *ret)
 {
 	struct pollfd p = {.fd = c->control, .events = POLLIN};
-	struct init_message message;
+	struct ready_message message;
+	ssize_t n;
 	int r = poll(&p, 1, timeout_ms);
 
 	if (r <= 0)
 		return r < 0 ? -errno : -ETIMEDOUT;
-	r = init_recv(c->control, &message, NULL);
-	return r == 1 && message.word == INIT_READY ? 0 : -EPIPE;
+	n = recv(c->control, &message, sizeof(message), MSG_DONTWAIT | MSG_TRUNC);
+	if (n <= 0)
+		return n < 0 && errno == EAGAIN ? -ETIMEDOUT : -EPIPE;
+	if (n < (ssize_t)READY_HEAD || n > (ssize_t)sizeof(message) || message.word != INIT_READY)
+		return -EBADMSG;
+	ret->ca_len = (size_t)n - READY_HEAD;
+	memcpy(ret->ca_der, message.ca_der, ret->ca_len);
+	return 0;
 }
 
 void companion_stop(struct companion *c, int timeout_ms)
@@ -145,7 +160,13 @@ int companion_take_flows(int control, int at_fd)
 	return r;
 }
 
-int companion_say_ready(int control)
+int companion_say_ready(int control, const void *ca_der, size_t ca_len)
 {
-	return init_send(control, INIT_READY, 0, NULL, -1);
+	struct ready_message message = {.word = INIT_READY};
+
+	if (ca_len > sizeof(message.ca_der))
+		return -EMSGSIZE;
+	if (ca_len)
+		memcpy(message.ca_der, ca_der, ca_len);
+	return send(control, &message, READY_HEAD + ca_len, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }

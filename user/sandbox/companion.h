@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include "anchors.h"
 #include "handoff.h"
 #include "netns.h"
 
@@ -28,17 +29,23 @@ struct companion_plan {
 	const struct netns_listeners *listeners;
 };
 
+struct companion_ready {
+	size_t ca_len; /* 0: it has no authority */
+	uint8_t ca_der[ANCHORS_MAX_DER];
+};
+
 /* 0 or negative errno. */
 int companion_start(const struct companion_plan *plan, struct companion *ret);
 int companion_give_flows(const struct companion *c, int flows_fd);
-/* Waits until it serves, locked in. 0, -EPIPE when it ended, -ETIMEDOUT. */
-int companion_wait_ready(const struct companion *c, int timeout_ms);
+/* Waits until it serves, locked in. 0, -EPIPE when it ended, -ETIMEDOUT. ret: what it says. */
+int companion_wait_ready(const struct companion *c, int timeout_ms, struct companion_ready *ret);
 /* Ends it: it writes its last events when the control socket closes; killed when it takes longer
  * than this. Also reaps. */
 void companion_stop(struct companion *c, int timeout_ms);
 
 /* The worker's side. take_flows waits and puts the descriptor at a number: 0, or -EPIPE. */
 int companion_take_flows(int control, int at_fd);
-int companion_say_ready(int control);
+/* ca_der: the certificate of its authority; NULL when it inspects nothing. */
+int companion_say_ready(int control, const void *ca_der, size_t ca_len);
 
 #endif

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "../base/cleanup.h"
+#include "../tls/keystore.h"
+#include "anchors.h"
 
 /* ALL_PROXY is http:// too: a socks scheme makes clients without SOCKS support give up. */
 static const char *const proxy_names[] = {
@@ -24,7 +26,53 @@ static const char *const dropped[] = {"SUDO_",
 	"XDG_RUNTIME_DIR=", "NOTIFY_SOCKET=", "LISTEN_FDS=", "LISTEN_PID=", "LISTEN_FDNAMES=",
 	"INVOCATION_ID=", "JOURNAL_STREAM="};
 
-void environment_each(const struct environment_facts *facts,
+/* What programs take their certificate authorities from. */
+static const struct {
+	const char *name;
+	enum anchors_file file;
+} anchor_names[] = {
+	{"SSL_CERT_FILE", ANCHORS_BUNDLE}, /* OpenSSL, Go, Ruby, rustls-native-certs */
+	{"CURL_CA_BUNDLE", ANCHORS_BUNDLE}, {"REQUESTS_CA_BUNDLE", ANCHORS_BUNDLE},
+	{"GIT_SSL_CAINFO", ANCHORS_BUNDLE}, {"PIP_CERT", ANCHORS_BUNDLE},
+	{"CARGO_HTTP_CAINFO", ANCHORS_BUNDLE}, {"AWS_CA_BUNDLE", ANCHORS_BUNDLE},
+	{"NIX_SSL_CERT_FILE", ANCHORS_BUNDLE}, {"DENO_CERT", ANCHORS_BUNDLE},
+	{"NODE_EXTRA_CA_CERTS", ANCHORS_CA}, /* beside those that node has built in */
+};
+
+#define JAVA_OPTIONS "JAVA_TOOL_OPTIONS"
+#define JAVA_VALUE                                                                                 \
+	"-Djavax.net.ssl.trustStore=" ANCHORS_DIR                                                  \
+	"/cacerts.jks -Djavax.net.ssl.trustStorePassword=" KEYSTORE_PASSWORD
+
+static const char *value_of(char *const *env, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (; env && *env; env++)
+		if (strncmp(*env, name, len) == 0 && (*env)[len] == '=')
+			return *env + len + 1;
+	return "";
+}
+
+/* The caller's own options stay; of two equal ones a JVM takes the last. */
+static void each_anchor(char *const *old, const struct environment_facts *facts,
+	void (*on_variable)(void *arg, const char *name, const char *value), void *arg)
+{
+	const char *options = value_of(old, JAVA_OPTIONS);
+	_cleanup_free_ char *java = NULL;
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(anchor_names); i++) {
+		snprintf(
+			path, sizeof(path), ANCHORS_DIR "/%s", anchors_names[anchor_names[i].file]);
+		on_variable(arg, anchor_names[i].name, path);
+	}
+	if (facts->wants_java &&
+		asprintf(&java, "%s%s" JAVA_VALUE, options, *options ? " " : "") >= 0)
+		on_variable(arg, JAVA_OPTIONS, java);
+}
+
+void environment_each(char *const *old, const struct environment_facts *facts,
 	void (*on_variable)(void *arg, const char *name, const char *value), void *arg)
 {
 	char proxy[64];
@@ -40,6 +88,8 @@ void environment_each(const struct environment_facts *facts,
 	if (facts->shell)
 		on_variable(arg, "SHELL", facts->shell);
 	on_variable(arg, "NEJ_SANDBOX", facts->sandbox);
+	if (facts->has_anchors)
+		each_anchor(old, facts, on_variable, arg);
 }
 
 struct building {
@@ -91,7 +141,7 @@ static bool is_dropped(const char *variable)
 
 char **environment_make(char *const *old, const struct environment_facts *facts)
 {
-	struct building b = {.max = 32};
+	struct building b = {.max = 48};
 
 	for (char *const *v = old; *v; v++)
 		b.max++;
@@ -101,7 +151,7 @@ char **environment_make(char *const *old, const struct environment_facts *facts)
 	for (char *const *v = old; *v; v++)
 		if (!is_dropped(*v))
 			put(&b, strdup(*v));
-	environment_each(facts, set, &b);
+	environment_each(old, facts, set, &b);
 	if (b.is_failed) {
 		environment_free(b.env);
 		return NULL;

@@ -3,6 +3,7 @@
 #ifndef NEJ_SANDBOX_ENVIRONMENT_H
 #define NEJ_SANDBOX_ENVIRONMENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct environment_facts {
@@ -11,14 +12,16 @@ struct environment_facts {
 	const char *home;
 	const char *shell; /* NULL: left as it is */
 	uint16_t proxy_port;
+	bool has_anchors; /* trust files in ANCHORS_DIR */
+	bool wants_java;  /* JAVA_TOOL_OPTIONS too: every JVM prints a line of it */
 };
 
 /* A new environment from an old one. NULL without memory; freed by environment_free. */
 char **environment_make(char *const *old, const struct environment_facts *facts);
 void environment_free(char **env);
 
-/* Calls on_variable for each variable that a sandbox sets. */
-void environment_each(const struct environment_facts *facts,
+/* Calls on_variable for each variable that a sandbox sets; old as above, or NULL. */
+void environment_each(char *const *old, const struct environment_facts *facts,
 	void (*on_variable)(void *arg, const char *name, const char *value), void *arg);
 
 #endif

@@ -25,6 +25,7 @@
 #include "confine.h"
 #include "filter.h"
 #include "options.h"
+#include "shadow.h"
 
 #define INIT_NAME "nej-init"
 
@@ -206,6 +207,8 @@ static void wait_for_go(const struct init *in)
 
 	if (init_recv(in->socket, &message, NULL) != 1 || message.word != INIT_GO)
 		_exit(SANDBOX_EXIT_FAILED);
+	if (message.text[0])
+		shadow_apply(message.text);
 }
 
 static void give_up_privileges(const struct init *in)

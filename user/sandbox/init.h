@@ -24,7 +24,7 @@ enum init_word {
 	INIT_STOPPED,    /* value: the signal that stopped the command */
 	INIT_ENDED,      /* value: wait status of the command */
 	/* supervisor to init */
-	INIT_GO,
+	INIT_GO,           /* text: hash of the authority's name (shadow.h), or empty */
 	INIT_SIGNAL,       /* value: for the command alone */
 	INIT_GROUP_SIGNAL, /* value: for its process group, as a terminal sends it */
 	INIT_CONTINUE,     /* value: 1 to hand the terminal over first */

@@ -19,10 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -31,10 +28,9 @@
 #include "../base/cleanup.h"
 #include "../base/clock.h"
 #include "../base/log.h"
-#include "../dns/resolve.h"
 #include "../kernel/apply.h"
-#include "../kernel/link.h"
 #include "environment.h"
+#include "equip.h"
 #include "prepare.h"
 #include "record.h"
 #include "state.h"
@@ -224,117 +220,34 @@ static int open_listeners(struct sandbox *sb)
 	return r < 0 ? failed(r, "cannot listen inside the sandbox") : 0;
 }
 
-/* A /64 nobody else has: fd, then 56 random bits (RFC 4193). */
-static void draw_synth6(uint8_t out[static 8])
-{
-	out[0] = 0xfd;
-	if (getrandom(out + 1, 7, 0) != 7)
-		_exit(SANDBOX_EXIT_FAILED);
-}
-
-static void fill_resolvers(const struct sandbox *sb, struct handoff *h)
-{
-	size_t n = sb->options->n_resolvers;
-
-	if (n)
-		memcpy(h->servers, sb->options->resolvers, n * sizeof(*h->servers));
-	else
-		n = policy_resolvers(sb->policy, h->servers, HANDOFF_MAX_SERVERS);
-	if (!n)
-		n = resolve_host_servers(h->servers, HANDOFF_MAX_SERVERS);
-	h->n_servers = (uint32_t)n;
-}
-
-static int fill_host_addrs(struct handoff *h)
-{
-	_cleanup_free_ struct addr *addrs = NULL;
-	size_t n = 0;
-	int r = link_addrs(&addrs, &n);
-
-	if (r < 0)
-		return r;
-	if (n > HANDOFF_MAX_HOST_ADDRS)
-		return -E2BIG; /* one that is left out could be dialled */
-	if (n)
-		memcpy(h->host_addrs, addrs, n * sizeof(*addrs));
-	h->n_host_addrs = (uint32_t)n;
-	return 0;
-}
-
-static int seal(int fd, int seals)
-{
-	return fcntl(fd, F_ADD_SEALS, seals | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0
-		? -errno
-		: 0;
-}
-
-static int make_settings(struct sandbox *sb)
-{
-	struct handoff h = {
-		.n_threads = sb->options->n_threads,
-		.uid = sb->id.worker_uid,
-		.generation = sb->generation,
-		.has_listener = sb->listeners.has,
-		.proxy_port = sb->listeners.proxy_port,
-		.eager_port = sb->listeners.eager_port,
-		.stub_port = sb->listeners.stub_port,
-	};
-	int fd = memfd_create("nej-settings", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	int r = fill_host_addrs(&h);
-
-	sb->companion_plan.settings_fd = fd;
-	fill_resolvers(sb, &h);
-	draw_synth6(h.synth6);
-	memcpy(sb->settings.synth6, h.synth6, sizeof(h.synth6));
-	if (r < 0)
-		return r;
-	if (fd < 0 || write(fd, &h, sizeof(h)) != sizeof(h))
-		return -errno;
-	return seal(fd, F_SEAL_WRITE);
-}
-
-/* The worker gets it sealed: only the mapping made here can write. */
-static int make_state(struct sandbox *sb)
-{
-	int fd = memfd_create("nej-state", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	void *p;
-
-	sb->companion_plan.state_fd = fd;
-	if (fd < 0 || ftruncate(fd, sizeof(*sb->state)) < 0)
-		return -errno;
-	p = mmap(NULL, sizeof(*sb->state), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (p == MAP_FAILED)
-		return -errno;
-	sb->state = p;
-	atomic_store(&sb->state->generation, sb->generation);
-	return seal(fd, F_SEAL_FUTURE_WRITE);
-}
-
 static int start_worker(struct sandbox *sb)
 {
-	int r = make_settings(sb);
+	int r = equip_worker(sb);
 
 	if (r >= 0)
-		r = make_state(sb);
-	sb->companion_plan.name = sb->name;
-	sb->companion_plan.policy_fd = policy_fd(sb->policy);
-	sb->companion_plan.listeners = &sb->listeners;
-	sb->companion_plan.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (r >= 0 && sb->companion_plan.wake_fd < 0)
-		r = -errno;
-	if (r >= 0)
-		r = companion_start(&sb->companion_plan, &sb->worker);
+		r = equip_start(sb);
 	return r < 0 ? failed(r, "cannot start the worker") : 0;
 }
 
 static int finish_worker(struct sandbox *sb)
 {
 	_cleanup_close_ int flows = object_flows_fd(sb->object);
+	struct companion_ready ready;
 	int r = flows < 0 ? flows : companion_give_flows(&sb->worker, flows);
 
 	if (r >= 0)
-		r = companion_wait_ready(&sb->worker, WORKER_READY_MS);
-	return r < 0 ? failed(r, "the worker does not start") : 0;
+		r = companion_wait_ready(&sb->worker, WORKER_READY_MS, &ready);
+	if (r < 0)
+		return failed(r, "the worker does not start");
+	r = equip_finish(sb, &ready);
+	return r < 0 ? failed(r, "cannot write the trust files") : 0;
+}
+
+static int open_anchors(struct sandbox *sb)
+{
+	int r = policy_inspects(sb->policy) ? anchors_open(&sb->anchors, sb->name) : 0;
+
+	return r < 0 ? failed(r, "cannot make the trust files in " STATE_ROOT) : 0;
 }
 
 /* --- the command */
@@ -353,13 +266,38 @@ static const char **list_open_sockets(const struct policy *p)
 	return list;
 }
 
+/* Files that would tell the sandbox what is not for it. */
+static const char **list_hidden_files(const struct sandbox *sb)
+{
+	const char **list = calloc(sb->secrets.n + 3, sizeof(*list));
+	size_t n = 0;
+
+	if (!list)
+		return NULL;
+	if (sb->policy_path[0])
+		list[n++] = sb->policy_path;
+	list[n++] = sb->audit_path;
+	for (size_t i = 0; i < sb->secrets.n; i++)
+		if (policy_secret_source(sb->policy, i) == POLICY_SOURCE_FILE)
+			list[n++] = policy_secret_arg(sb->policy, i, 0);
+	return list;
+}
+
+/* A JVM whose own store is covered needs no variable; one that nej does not know of does. */
+static void ignore(void *arg, const char *path)
+{
+	(void)arg;
+	(void)path;
+}
+
 static int start_init(struct sandbox *sb)
 {
 	_cleanup_free_ const char **unix_open = list_open_sockets(sb->policy);
-	const char *files[] = {sb->policy_path, sb->audit_path, NULL};
+	_cleanup_free_ const char **files = list_hidden_files(sb);
 	struct mask_plan mask = {
 		.id = &sb->id,
-		.files = sb->policy_path[0] ? files : files + 1,
+		.files = files,
+		.anchors_of = policy_inspects(sb->policy) ? sb->name : NULL,
 		.unix_open = unix_open,
 		.cwd = sb->cwd[0] ? sb->cwd : NULL,
 	};
@@ -370,6 +308,8 @@ static int start_init(struct sandbox *sb)
 		.shell = sb->id.is_own ? sb->id.shell : NULL,
 		.proxy_port =
 			sb->options->is_host_net ? sb->listeners.proxy_port : NETNS_PROXY_PORT,
+		.has_anchors = policy_inspects(sb->policy),
+		.wants_java = anchors_each_java(ignore, NULL) == 0,
 	};
 	struct init_plan plan = {
 		.id = &sb->id,
@@ -382,7 +322,8 @@ static int start_init(struct sandbox *sb)
 		.wants_terminal = terminal_wants_command(&sb->terminal),
 		.signals = sb->signals,
 	};
-	int r = plan.env && unix_open ? spawn_init(&plan, sb->joins_itself, &sb->init) : -ENOMEM;
+	int r = plan.env && unix_open && files ? spawn_init(&plan, sb->joins_itself, &sb->init)
+					       : -ENOMEM;
 
 	environment_free(plan.env);
 	if (r < 0) {
@@ -429,6 +370,7 @@ static int write_state(const struct sandbox *sb)
 		.generation = sb->generation,
 		.proxy_port = sb->listeners.proxy_port,
 		.is_host_net = sb->options->is_host_net,
+		.inspects = policy_inspects(sb->policy),
 	};
 	int r;
 
@@ -469,7 +411,7 @@ static int go(struct sandbox *sb)
 	if (r)
 		return r;
 	terminal_lend_streams(&sb->terminal, sb->id.uid);
-	r = init_send(sb->init.socket, INIT_GO, 0, NULL, -1);
+	r = init_send(sb->init.socket, INIT_GO, 0, sb->anchors.hash, -1);
 	if (r >= 0)
 		r = spawn_expect(&sb->init, INIT_READY, &sb->refused_fd, what);
 	if (r < 0) {
@@ -489,6 +431,8 @@ static int start(struct sandbox *sb)
 
 	if (!r)
 		r = open_listeners_here(sb);
+	if (!r)
+		r = open_anchors(sb);
 	if (!r)
 		r = start_init(sb);
 	if (!r) {
@@ -529,6 +473,8 @@ static void take_apart(struct sandbox *sb)
 		cgroup_remove(&sb->cgroup);
 	cgroup_close(&sb->cgroup);
 	netns_listeners_close(&sb->listeners);
+	secrets_done(&sb->secrets);
+	anchors_done(&sb->anchors);
 	policy_free(sb->policy);
 	if (sb->lock_fd >= 0)
 		state_remove(sb->name, !sb->has_rings);
@@ -562,6 +508,7 @@ int launch(const struct sandbox_options *options)
 		.init = {0, -1, -1},
 		.terminal.fd = -1,
 		.refused_fd = -1,
+		.anchors.fds = {-1, -1, -1},
 		.companion_plan.secrets_fd = -1,
 		.companion_plan.roots_fd = -1,
 	};

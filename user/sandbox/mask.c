@@ -19,6 +19,7 @@
 #include "../base/buf.h"
 #include "../base/cleanup.h"
 #include "../base/file.h"
+#include "shadow.h"
 #include "sockets.h"
 #include "state.h"
 
@@ -308,6 +309,7 @@ int mask_apply(const struct mask_plan *plan, char *ret_what, size_t what_bytes)
 	struct mask m = {.plan = plan, .what = ret_what, .what_bytes = what_bytes};
 	_cleanup_free_ char *resolv = NULL;
 	size_t resolv_len = 0;
+	struct shadow shadow;
 	int r;
 
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
@@ -316,7 +318,17 @@ int mask_apply(const struct mask_plan *plan, char *ret_what, size_t what_bytes)
 		resolv = strdup(DEFAULT_RESOLV_CONF);
 		resolv_len = resolv ? strlen(resolv) : 0;
 	}
-	r = resolv ? make_own_dir(&m) : -ENOMEM;
+	r = resolv ? 0 : -ENOMEM;
+	if (r >= 0 && plan->anchors_of)
+		r = shadow_open(&shadow, plan->anchors_of);
+	if (r < 0)
+		return failed(&m, r, "trust files");
+	r = make_own_dir(&m);
+	if (r >= 0 && plan->anchors_of) {
+		r = shadow_show(&shadow);
+		if (r < 0)
+			return failed(&m, r, ANCHORS_DIR);
+	}
 	if (r >= 0)
 		r = hide_sockets(&m); /* reads proc: before ours covers it */
 	if (r >= 0)

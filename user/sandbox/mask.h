@@ -16,7 +16,8 @@ struct mask_plan {
 	const struct identity *id;
 	const char *const *files;     /* NULL-terminated; masked where they exist */
 	const char *const *unix_open; /* NULL or NULL-terminated: sockets that stay */
-	const char *cwd; /* sockets below it stay when it is the user's own; NULL: none */
+	const char *anchors_of; /* sandbox whose trust files are shown (shadow.h); NULL: none */
+	const char *cwd;        /* sockets below it stay when it is the user's own; NULL: none */
 };
 
 /* In a new mount namespace and as pid 1 of a new pid namespace. 0, or negative errno with the path

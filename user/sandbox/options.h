@@ -15,6 +15,8 @@
 #define SANDBOX_EXIT_USAGE 2
 #define SANDBOX_EXIT_MISSING 3 /* this kernel or machine cannot */
 
+#define SANDBOX_MAX_CAS 16
+
 struct sandbox_options {
 	const char *policy_path; /* NULL: .nej.yaml upwards, else everything is denied */
 	const char *name;        /* NULL: `run-PID` */
@@ -24,6 +26,8 @@ struct sandbox_options {
 	unsigned int n_threads; /* of the worker */
 	struct endpoint resolvers[HANDOFF_MAX_SERVERS];
 	size_t n_resolvers;
+	const char *ca_paths[SANDBOX_MAX_CAS]; /* PEM: trusted inside, and for origins */
+	size_t n_cas;
 	char **argv; /* the command, NULL-terminated */
 };
 

@@ -258,6 +258,45 @@ static int check_streams(void)
 	return 0;
 }
 
+/* --- secrets, and whom to trust */
+
+/* It is masked inside, but the user has other ways to it. */
+static void warn_readable(const struct sandbox *sb)
+{
+	for (size_t i = 0; i < sb->secrets.n; i++) {
+		const char *path = policy_secret_arg(sb->policy, i, 0);
+
+		if (policy_secret_source(sb->policy, i) == POLICY_SOURCE_FILE &&
+			file_is_readable_by(path, sb->id.uid, sb->id.gid) > 0)
+			log_warning("%s, which holds the secret %s, can be read by the sandbox's "
+				    "user %s outside: take the right away (chmod, chown)",
+				path, sb->secrets.items[i].name, sb->id.name);
+	}
+}
+
+static int prepare_secrets(struct sandbox *sb)
+{
+	int r = secrets_open(sb->policy, &sb->signals, &sb->secrets);
+
+	if (r)
+		return r;
+	warn_readable(sb);
+	r = secrets_hide(&sb->secrets, sb->options->argv);
+	if (r >= 0)
+		return 0;
+	log_error("cannot hide the secrets: %s", strerror(-r));
+	return SANDBOX_EXIT_FAILED;
+}
+
+static int prepare_anchors(struct sandbox *sb)
+{
+	if (policy_inspects(sb->policy))
+		return anchors_collect(sb->options->ca_paths, sb->options->n_cas, &sb->anchors);
+	if (sb->options->n_cas)
+		log_warning("--ca is for nothing: the policy looks inside no TLS connection");
+	return 0;
+}
+
 int prepare(struct sandbox *sb)
 {
 	int r;
@@ -277,5 +316,9 @@ int prepare(struct sandbox *sb)
 		r = prepare_rules(sb);
 	if (!r)
 		r = prepare_audit(sb);
+	if (!r)
+		r = prepare_anchors(sb);
+	if (!r)
+		r = prepare_secrets(sb);
 	return r;
 }

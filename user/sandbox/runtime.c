@@ -392,7 +392,7 @@ int runtime_main(void)
 		r = start_lanes(&rt);
 	}
 	if (r >= 0)
-		r = companion_say_ready(HANDOFF_FD_CONTROL);
+		r = companion_say_ready(HANDOFF_FD_CONTROL, NULL, 0);
 	if (r < 0) {
 		log_error("cannot start: %s: %s", step, strerror(-r));
 		return EXIT_BROKEN;

@@ -13,10 +13,12 @@
 #include "../audit/sink.h"
 #include "../kernel/object.h"
 #include "../policy/policy.h"
+#include "anchors.h"
 #include "cgroup.h"
 #include "companion.h"
 #include "identity.h"
 #include "options.h"
+#include "secrets.h"
 #include "spawn.h"
 #include "terminal.h"
 
@@ -29,6 +31,8 @@ struct sandbox {
 	int lock_fd;
 	struct identity id;
 	struct policy *policy;
+	struct secrets secrets;
+	struct anchors anchors; /* if the policy inspects */
 	uint32_t generation;
 	struct cgroup cgroup;
 	bool is_leftover; /* an earlier supervisor of this name died */

@@ -125,7 +125,8 @@ static void add_number(struct buf *b, const char *key, uint64_t value)
 /* X(key): the texts and numbers of the file, for writing and reading alike. */
 #define TEXTS(X) X(user) X(home) X(policy_sha256) X(policy) X(audit) X(cgroup)
 #define NUMBERS(X)                                                                                 \
-	X(pid) X(pid_start) X(started_us) X(uid) X(generation) X(proxy_port) X(is_host_net)
+	X(pid)                                                                                     \
+	X(pid_start) X(started_us) X(uid) X(generation) X(proxy_port) X(is_host_net) X(inspects)
 
 int state_write(const struct state *s)
 {

@@ -25,6 +25,7 @@ struct state {
 	uint32_t generation;
 	uint16_t proxy_port;
 	bool is_host_net;
+	bool inspects; /* there are trust files (anchors.h) */
 	char user[64];
 	char home[256];
 	char policy_sha256[65];

@@ -21,12 +21,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../base/clock.h"
 #include "../base/cleanup.h"
 #include "../base/log.h"
 #include "../base/loop.h"
 #include "../kernel/apply.h"
 #include "../kernel/events.h"
+#include "equip.h"
 #include "record.h"
 #include "refused.h"
 #include "shed.h"
@@ -228,7 +228,7 @@ static bool take_restart(struct supervisor *sv)
 static int start_worker(struct supervisor *sv)
 {
 	struct sandbox *sb = sv->sb;
-	int flows, r = companion_start(&sb->companion_plan, &sb->worker);
+	int flows, r = equip_start(sb);
 
 	if (r < 0)
 		return r;
@@ -275,6 +275,21 @@ static void on_worker_end(struct loop_io *io, uint32_t events)
 	restart_worker(CONTAINER_OF(io, struct supervisor, worker_end));
 }
 
+/* A new worker has a new authority. */
+static int take_ready(struct supervisor *sv)
+{
+	struct companion_ready ready;
+	int r = companion_wait_ready(&sv->sb->worker, 0, &ready);
+
+	if (r < 0)
+		return r;
+	sv->is_worker_ready = true;
+	r = equip_finish(sv->sb, &ready);
+	if (r < 0)
+		log_error("cannot write the trust files: %s", strerror(-r));
+	return 0;
+}
+
 static void on_control(struct loop_io *io, uint32_t events)
 {
 	struct supervisor *sv = CONTAINER_OF(io, struct supervisor, control);
@@ -283,8 +298,7 @@ static void on_control(struct loop_io *io, uint32_t events)
 
 	(void)events;
 	if (!sv->is_worker_ready) {
-		r = companion_wait_ready(&sb->worker, 0);
-		sv->is_worker_ready = r == 0;
+		r = take_ready(sv);
 	} else {
 		r = apply_learn(sb->object, sb->policy, io->fd);
 	}

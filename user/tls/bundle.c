@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <openssl/evp.h>
 #include <openssl/x509.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -116,6 +117,19 @@ int bundle_add_file(struct buf *pem, const char *path, bool wants_sound)
 		buf_add_char(pem, '\n');
 	}
 	return pem->is_failed ? -ENOMEM : n;
+}
+
+int bundle_hash_name(const void *der, size_t len_bytes, char ret[static 9])
+{
+	_cleanup_(X509_free_ptr)
+	X509 *x = NULL;
+	const unsigned char *at = der;
+
+	x = d2i_X509(NULL, &at, (long)len_bytes);
+	if (!x || at != (const unsigned char *)der + len_bytes)
+		return -EINVAL;
+	snprintf(ret, 9, "%08lx", X509_subject_name_hash(x) & 0xffffffffu);
+	return 0;
 }
 
 int bundle_add_der(struct buf *pem, const void *der, size_t len_bytes)

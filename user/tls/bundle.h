@@ -25,6 +25,10 @@ int bundle_add_file(struct buf *pem, const char *path, bool wants_sound);
 /* Appends one certificate. 0 or -ENOMEM. */
 int bundle_add_der(struct buf *pem, const void *der, size_t len_bytes);
 
+/* The hash of its subject by which OpenSSL finds a certificate in a folder: eight digits and a NUL.
+ * 0 or -EINVAL. */
+int bundle_hash_name(const void *der, size_t len_bytes, char ret[static 9]);
+
 /* Decodes the certificate at *at or behind it and moves *at over it; der is written anew. 1; 0 when
  * there is none; -EINVAL when it is no base64; -ENOMEM. */
 int bundle_next(const char **at, const char *end, struct buf *der);
