@@ -32,6 +32,8 @@
 	X(HALTED, "halted", "the sandbox is halted")                                               \
 	X(INSPECT_UNAVAILABLE, "inspect-unavailable",                                              \
 		"the rule needs to see inside TLS, which this build cannot")                       \
+	X(CREDENTIALS, "credentials", "the proxy credentials are missing or wrong")                \
+	X(POLICY_UNAVAILABLE, "policy-unavailable", "the sandbox's policy cannot be read")         \
 	X(AUDIT_UNAVAILABLE, "audit-unavailable", "the audit log cannot be written")               \
 	X(UPSTREAM_REFUSED, "upstream-refused", "the destination did not accept the connection")   \
 	X(RESOLVE_FAILED, "resolve-failed", "the name could not be resolved")                      \

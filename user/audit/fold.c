@@ -83,6 +83,7 @@ static void make_key(struct buf *b, const struct audit_event *e)
 
 	buf_clear(b);
 	buf_add(b, words, sizeof(words));
+	buf_add(b, &e->generation, sizeof(e->generation));
 	if (e->has_addr)
 		buf_add(b, e->addr.b, sizeof(e->addr.b));
 	add_text(b, e->host, AUDIT_MAX_HOST);

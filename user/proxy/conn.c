@@ -89,7 +89,8 @@ void conn_close(struct conn *c, int how)
 	if (c->next)
 		c->next->prev = c->prev;
 	p->n_conns--;
-	quota_give_connection();
+	if (!c->is_uncounted)
+		quota_give_connection(p->o.quota);
 	free(c->attempt.host);
 	free(c);
 }
@@ -427,20 +428,12 @@ void conn_refuse(struct proxy *p, int fd, const struct endpoint *peer, const cha
 	close(fd);
 }
 
-void conn_accept(struct proxy *p, int fd, const struct endpoint *peer, bool is_eager)
+struct conn *conn_new(struct proxy *p, int fd)
 {
-	struct conn *c;
+	struct conn *c = calloc(1, sizeof(*c));
 
-	if (!quota_take_connection(*p->o.policy)) {
-		conn_refuse(p, fd, peer, "too many connections are open");
-		return;
-	}
-	c = calloc(1, sizeof(*c));
-	if (!c) {
-		quota_give_connection();
-		conn_refuse(p, fd, peer, "out of memory");
-		return;
-	}
+	if (!c)
+		return NULL;
 	c->proxy = p;
 	c->via = CONN_STRAIGHT;
 	half_init(&c->client, fd);
@@ -451,5 +444,22 @@ void conn_accept(struct proxy *p, int fd, const struct endpoint *peer, bool is_e
 		c->next->prev = &c->next;
 	p->conns = c;
 	p->n_conns++;
+	return c;
+}
+
+void conn_accept(struct proxy *p, int fd, const struct endpoint *peer, bool is_eager)
+{
+	struct conn *c;
+
+	if (!quota_take_connection(p->o.quota, *p->o.policy)) {
+		conn_refuse(p, fd, peer, "too many connections are open");
+		return;
+	}
+	c = conn_new(p, fd);
+	if (!c) {
+		quota_give_connection(p->o.quota);
+		conn_refuse(p, fd, peer, "out of memory");
+		return;
+	}
 	conn_end(c, begin(c, peer, is_eager));
 }

@@ -73,6 +73,7 @@ struct conn {
 	bool has_dest;
 	bool is_held; /* dest is a synthetic address, held in synth */
 	bool is_explicit;
+	bool is_uncounted; /* one more than may be, to be told so */
 };
 
 struct listener {
@@ -150,6 +151,8 @@ struct setup {
 
 #define CONN_STRAIGHT UINT32_MAX /* no forward proxy */
 
+/* A connection with a client's socket and nothing else, in proxy->conns. NULL without memory. */
+struct conn *conn_new(struct proxy *p, int fd);
 /* Takes an accepted socket. The connection frees itself when it ends. */
 void conn_accept(struct proxy *p, int fd, const struct endpoint *peer, bool is_eager);
 /* One more than may be: refused with RST, and on record. */

@@ -20,12 +20,14 @@
 #define SOCKS4_VERSION 4
 #define TLS_HANDSHAKE 22
 
+static const char name_field[] = "x-nej-name"; /* TUNNEL_NAME_FIELD */
+
 void explicit_resolve_synthetic(struct conn *c, struct host *host)
 {
 	struct proxy *p = c->proxy;
 	struct addr addr = host->addr;
 
-	if (host->kind != HOST_ADDR || !synth_covers(p->o.synth, &addr))
+	if (host->kind != HOST_ADDR || p->o.is_gateway || !synth_covers(p->o.synth, &addr))
 		return;
 	if (synth_hold(p->o.synth, &addr, host) < 0)
 		return;
@@ -33,6 +35,16 @@ void explicit_resolve_synthetic(struct conn *c, struct host *host)
 		synth_release(p->o.synth, &c->dest);
 	c->dest = addr;
 	c->is_held = c->has_dest = true;
+}
+
+/* Outside the sandbox nobody's loopback is meant: it is decided, and refused, as what it is. */
+bool explicit_is_loopback(const struct conn *c, const struct host *host)
+{
+	if (c->proxy->o.is_gateway)
+		return false;
+	if (host->kind == HOST_NAME)
+		return host->is_local;
+	return addr_classify(&host->addr, NULL) == NEJ_RANGE_LOOPBACK && !host->is_embedded;
 }
 
 int explicit_go(
@@ -49,9 +61,7 @@ int explicit_go(
 	s->is_fixed = true;
 	s->reached = reached;
 	explicit_resolve_synthetic(c, &s->host);
-	s->is_host_port = s->host.kind == HOST_ADDR
-		? addr_classify(&s->host.addr, NULL) == NEJ_RANGE_LOOPBACK && !s->host.is_embedded
-		: s->host.is_local;
+	s->is_host_port = explicit_is_loopback(c, &s->host);
 	if (s->is_host_port)
 		is_allowed = gate_host_port(c->proxy, port, &why);
 	else
@@ -103,11 +113,54 @@ static int refuse_head(struct conn *c, enum nej_reason reason, struct http1_text
 	return refuse_connection(c, &ask, &why);
 }
 
+/* A nej before this gateway asks for an address it checked, and says whose it is: the name decides,
+ * and it is the name's own addresses, found here, that are dialled. */
+static enum nej_reason take_name(
+	const struct proxy *p, const struct http1_head *head, struct target *target)
+{
+	const struct http1_field *field = NULL;
+	enum nej_reason reason;
+	struct host name;
+	uint16_t port;
+
+	for (size_t i = 0; i < head->n_fields; i++) {
+		if (!http1_text_is(head->fields[i].name, name_field))
+			continue;
+		if (field)
+			return NEJ_REASON_FRAMING;
+		field = &head->fields[i];
+	}
+	if (!field)
+		return NEJ_REASON_NONE;
+	if (target_parse_host(field->value, &name, &port) < 0 || name.kind != HOST_NAME)
+		return NEJ_REASON_MALFORMED_HOST;
+	if (port != target->port ||
+		(target->host.kind == HOST_NAME && !host_equal(&name, &target->host)))
+		return NEJ_REASON_HOST_MISMATCH;
+	reason = target->host.kind == HOST_ADDR
+		? policy_check_resolved(*p->o.policy, &target->host.addr)
+		: NEJ_REASON_NONE;
+	if (reason == NEJ_REASON_NONE)
+		target->host = name;
+	return reason;
+}
+
+static int refuse_target(struct conn *c, const struct refusal *why, const struct target *target)
+{
+	struct ask ask;
+
+	c->setup->host = target->host;
+	c->setup->port = target->port;
+	ask = sniff_ask(c);
+	return refuse_connection(c, &ask, why);
+}
+
 static int step_connect(struct conn *c)
 {
 	struct http1_head *head = &c->proxy->head;
 	struct setup *s = c->setup;
 	size_t len = http1_head_end(s->view, s->view_len);
+	struct refusal why = {.rule = POLICY_NO_RULE};
 	struct target target;
 	uint16_t port;
 	int r;
@@ -127,6 +180,12 @@ static int step_connect(struct conn *c)
 	if (r < 0)
 		return refuse_head(c, r == -EINVAL ? NEJ_REASON_MALFORMED_HOST : NEJ_REASON_FRAMING,
 			head->target);
+	if (!gate_admits(c, head, &why))
+		return refuse_target(c, &why, &target);
+	if (c->proxy->o.is_gateway)
+		why.reason = take_name(c->proxy, head, &target);
+	if (why.reason != NEJ_REASON_NONE)
+		return refuse_target(c, &why, &target);
 	setup_take(s, len);
 	return explicit_go(c, &target.host, target.port, connect_reached);
 }
@@ -137,6 +196,8 @@ int explicit_step(struct conn *c)
 
 	switch ((uint8_t)*s->view) {
 	case SOCKS5_VERSION:
+		if (c->proxy->o.admits)
+			return CONN_RESET; /* its credentials are not looked at */
 		s->kind = SETUP_SOCKS;
 		s->is_socks = true;
 		s->step = socks_step;

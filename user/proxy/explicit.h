@@ -17,6 +17,9 @@ int explicit_step(struct conn *c);
 int explicit_go(
 	struct conn *c, const struct host *host, uint16_t port, int (*reached)(struct conn *c));
 
+/* Is the sandbox's own loopback meant, which stands for the host's there? */
+bool explicit_is_loopback(const struct conn *c, const struct host *host);
+
 /* After the answer went out: the bytes inside are sniffed like any others. */
 int explicit_answered(struct conn *c);
 

@@ -2,6 +2,9 @@
 /* Asking the policy; see gate.h. */
 #include "gate.h"
 
+#include <stdio.h>
+#include <sys/socket.h>
+
 static const char needs_inspection[] =
 	"the policy looks inside TLS of this host, and this worker has no certificates for it";
 
@@ -17,6 +20,32 @@ static bool is_shut(struct proxy *p, struct refusal *ret_why)
 	return reason != NEJ_REASON_NONE;
 }
 
+/* Who tries is all the record can say of a stranger. */
+static const char *note_peer(struct conn *c)
+{
+	char text[ENDPOINT_TEXT_BYTES];
+	struct sockaddr_storage sa;
+	socklen_t len = sizeof(sa);
+	struct endpoint peer;
+
+	if (getpeername(c->client.io.fd, (struct sockaddr *)&sa, &len) < 0 ||
+		endpoint_from_sockaddr((struct sockaddr *)&sa, &peer) < 0)
+		return NULL;
+	snprintf(c->proxy->note, sizeof(c->proxy->note), "from %s", endpoint_print(&peer, text));
+	return c->proxy->note;
+}
+
+bool gate_admits(struct conn *c, const struct http1_head *head, struct refusal *ret_why)
+{
+	const struct proxy_options *o = &c->proxy->o;
+
+	if (!o->admits || o->admits(o->arg, head))
+		return true;
+	*ret_why = (struct refusal){
+		.reason = NEJ_REASON_CREDENTIALS, .rule = POLICY_NO_RULE, .detail = note_peer(c)};
+	return false;
+}
+
 /* From a decision about a connection to pass or why not. */
 static bool is_passable(const struct proxy *p, enum policy_scheme scheme,
 	const struct policy_decision *d, struct gate_pass *ret, struct refusal *ret_why)
@@ -25,8 +54,9 @@ static bool is_passable(const struct proxy *p, enum policy_scheme scheme,
 	*ret_why = (struct refusal){.reason = d->reason, .rule = d->rule};
 	if (d->verdict == POLICY_DENY)
 		return false;
-	ret->is_inspect =
-		scheme == POLICY_SCHEME_HTTPS && (d->verdict == POLICY_NEED_URL || d->is_inspect);
+	/* before a gateway stands a nej that saw the URL */
+	ret->is_inspect = !p->o.is_gateway && scheme == POLICY_SCHEME_HTTPS &&
+		(d->verdict == POLICY_NEED_URL || d->is_inspect);
 	if (!ret->is_inspect || p->o.tls)
 		return true;
 	ret_why->reason = NEJ_REASON_INSPECT_UNAVAILABLE;

@@ -9,6 +9,9 @@
 
 #include "record.h"
 
+/* Of a request to the proxy itself: does it carry the credentials that are wanted? */
+bool gate_admits(struct conn *c, const struct http1_head *head, struct refusal *ret_why);
+
 struct gate_pass {
 	uint32_t rule;
 	bool is_raw;     /* anything over TCP may pass, so that the server may speak first */

@@ -15,6 +15,8 @@
 #include "../dns/resolve.h"
 #include "../dns/synth.h"
 #include "../policy/decide.h"
+#include "../wire/http1.h"
+#include "quota.h"
 
 struct proxy;
 struct session_io;
@@ -34,7 +36,13 @@ struct proxy_options {
 	size_t n_host_addrs;
 	/* May anything pass (audit writable, not halted)? NONE or the reason. */
 	enum nej_reason (*may_pass)(void *arg);
+	/* Of a request to the proxy itself: does it carry the right credentials? NULL: none needed */
+	bool (*admits)(void *arg, const struct http1_head *head);
 	void *arg;
+	struct quota *quota; /* of the sandbox; NULL: the process's */
+	/* A forward proxy outside the sandbox: loopback is never reached, rules of URLs are held
+	 * inside, by the sandbox's own nej, and all goes straight. */
+	bool is_gateway;
 };
 
 int proxy_new(const struct proxy_options *options, struct proxy **ret);
@@ -42,6 +50,14 @@ int proxy_new(const struct proxy_options *options, struct proxy **ret);
 /* A listening, non-blocking TCP socket; owned by the proxy from now on. is_eager: the server may
  * speak first, so the destination is dialled without waiting for the client's bytes. */
 int proxy_add_listener(struct proxy *proxy, int fd, bool is_eager);
+
+/* adopt.c: a request to the proxy itself on an accepted socket; `first` is what was read of it: at least its
+ * whole head, or more than a head may have. The socket is the proxy's from now on. */
+void proxy_adopt(struct proxy *proxy, int fd, const char *first, size_t len_bytes);
+
+/* The policy in force is another: ends the tunnels it does not allow. */
+void proxy_review(struct proxy *proxy);
+void proxy_cut(struct proxy *proxy); /* ends all connections */
 
 size_t proxy_open_count(const struct proxy *proxy); /* connections open now */
 void proxy_free(struct proxy *proxy);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The counters behind `limits:`; see quota.h. A worker serves one sandbox, so they are the
- * process's. A rule gets a slot when it is first used under limits of its own; with all slots taken
- * a limited rule admits nothing.
+ * The counters behind `limits:`; see quota.h. A rule gets a slot when it is first used under limits
+ * of its own; with all slots taken a limited rule admits nothing.
  */
 #include "quota.h"
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #include "../../include/bounds.h"
 
@@ -20,32 +20,54 @@ struct slot {
 	_Atomic uint64_t minute, requests;
 };
 
-static _Atomic uint64_t n_open;
-static struct slot sandbox;
-static struct slot slots[NEJ_MAX_LIMITED_RULES];
+struct quota {
+	_Atomic uint64_t n_open;
+	struct slot sandbox;
+	struct slot slots[NEJ_MAX_LIMITED_RULES];
+};
 
-bool quota_take_connection(const struct policy *policy)
+static struct quota own;
+static _Atomic uint64_t n_all; /* open connections of the process */
+
+static struct quota *or_own(struct quota *q)
+{
+	return q ? q : &own;
+}
+
+int quota_new(struct quota **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? 0 : -ENOMEM;
+}
+
+void quota_free(struct quota *q)
+{
+	free(q);
+}
+
+bool quota_take_connection(struct quota *q, const struct policy *policy)
 {
 	uint64_t max = policy_max_connections(policy);
+	uint64_t n = atomic_fetch_add_explicit(&or_own(q)->n_open, 1, memory_order_relaxed);
+	uint64_t all = atomic_fetch_add_explicit(&n_all, 1, memory_order_relaxed);
 
-	if (!max || max > NEJ_MAX_CONNS)
-		max = NEJ_MAX_CONNS;
-	if (atomic_fetch_add_explicit(&n_open, 1, memory_order_relaxed) < max)
+	if ((!max || n < max) && all < NEJ_MAX_CONNS)
 		return true;
-	quota_give_connection();
+	quota_give_connection(q);
 	return false;
 }
 
-void quota_give_connection(void)
+void quota_give_connection(struct quota *q)
 {
-	atomic_fetch_sub_explicit(&n_open, 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&or_own(q)->n_open, 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&n_all, 1, memory_order_relaxed);
 }
 
 /* The rule's slot, taken if it has none yet. NULL: all are taken. */
-static struct slot *slot_of(uint32_t rule)
+static struct slot *slot_of(struct quota *q, uint32_t rule)
 {
 	for (size_t i = 0; i < NEJ_MAX_LIMITED_RULES; i++) {
-		struct slot *s = &slots[(rule + i) % NEJ_MAX_LIMITED_RULES];
+		struct slot *s = &q->slots[(rule + i) % NEJ_MAX_LIMITED_RULES];
 		uint32_t owner = 0;
 
 		if (atomic_compare_exchange_strong(&s->owner, &owner, rule + 1) ||
@@ -78,9 +100,10 @@ static bool is_too_fast(struct slot *s, const struct policy_limits *l, uint64_t 
 	return atomic_fetch_add(&s->requests, 1) >= l->requests_per_minute;
 }
 
-static int begin_rule(uint32_t rule, const struct policy_limits *l, uint64_t now_ms, bool *ret)
+static int begin_rule(
+	struct quota *q, uint32_t rule, const struct policy_limits *l, uint64_t now_ms, bool *ret)
 {
-	struct slot *s = slot_of(rule);
+	struct slot *s = slot_of(or_own(q), rule);
 
 	if (!s || is_spent(s, l) || is_too_fast(s, l, now_ms))
 		return -EDQUOT;
@@ -94,24 +117,24 @@ static int begin_rule(uint32_t rule, const struct policy_limits *l, uint64_t now
 	return 0;
 }
 
-int quota_begin(
-	const struct policy *policy, uint32_t rule, uint64_t now_ms, struct quota_grant *ret)
+int quota_begin(struct quota *q, const struct policy *policy, uint32_t rule, uint64_t now_ms,
+	struct quota_grant *ret)
 {
-	struct policy_limits all, own = {0};
+	struct policy_limits all, rules = {0};
 
 	*ret = (struct quota_grant){0};
 	policy_limits(policy, POLICY_NO_RULE, &all);
 	if (rule != POLICY_NO_RULE)
-		policy_limits(policy, rule, &own);
-	ret->is_metered = all.bytes_out || all.bytes_in || own.bytes_out || own.bytes_in;
-	if (is_spent(&sandbox, &all) || is_too_fast(&sandbox, &all, now_ms))
+		policy_limits(policy, rule, &rules);
+	ret->is_metered = all.bytes_out || all.bytes_in || rules.bytes_out || rules.bytes_in;
+	if (is_spent(&or_own(q)->sandbox, &all) || is_too_fast(&or_own(q)->sandbox, &all, now_ms))
 		return -EDQUOT;
-	return is_limited(&own) ? begin_rule(rule, &own, now_ms, &ret->is_counted) : 0;
+	return is_limited(&rules) ? begin_rule(q, rule, &rules, now_ms, &ret->is_counted) : 0;
 }
 
-void quota_end(uint32_t rule)
+void quota_end(struct quota *q, uint32_t rule)
 {
-	struct slot *s = slot_of(rule);
+	struct slot *s = slot_of(or_own(q), rule);
 
 	if (s)
 		atomic_fetch_sub(&s->open, 1);
@@ -124,20 +147,21 @@ static int spend(struct slot *s, const struct policy_limits *l, uint64_t out, ui
 	return is_spent(s, l) ? -EDQUOT : 0;
 }
 
-int quota_spend(const struct policy *policy, uint32_t rule, uint64_t bytes_out, uint64_t bytes_in)
+int quota_spend(struct quota *q, const struct policy *policy, uint32_t rule, uint64_t bytes_out,
+	uint64_t bytes_in)
 {
 	struct policy_limits l;
 	struct slot *s;
 	int r;
 
 	policy_limits(policy, POLICY_NO_RULE, &l);
-	r = spend(&sandbox, &l, bytes_out, bytes_in);
+	r = spend(&or_own(q)->sandbox, &l, bytes_out, bytes_in);
 	if (rule == POLICY_NO_RULE)
 		return r;
 	policy_limits(policy, rule, &l);
 	if (!l.bytes_out && !l.bytes_in)
 		return r;
-	s = slot_of(rule);
+	s = slot_of(or_own(q), rule);
 	if (!s || spend(s, &l, bytes_out, bytes_in) < 0)
 		return -EDQUOT;
 	return r;

@@ -38,10 +38,10 @@ static struct audit_text text_of(struct http1_text t)
 	return (struct audit_text){t.ptr, (uint32_t)t.len};
 }
 
-static void fill_ask(const struct ask *ask, struct audit_event *e)
+static void fill_ask(const struct conn *c, const struct ask *ask, struct audit_event *e)
 {
 	e->app = ask->app;
-	e->layer = ask->layer;
+	e->layer = c->proxy->o.is_gateway ? AUDIT_LAYER_GATEWAY : ask->layer;
 	e->port = ask->port;
 	e->method = text_of(ask->method);
 	e->url = text_of(ask->url);
@@ -72,14 +72,15 @@ static void keep(struct conn *c, const struct ask *ask, uint32_t rule)
 	a->generation = *c->proxy->o.generation;
 	a->port = ask->port;
 	a->app = ask->app;
-	a->layer = ask->layer;
+	a->layer = c->proxy->o.is_gateway ? AUDIT_LAYER_GATEWAY : ask->layer;
 }
 
 static int admit(struct conn *c, uint32_t rule)
 {
 	struct attempt *a = &c->attempt;
 	struct quota_grant grant;
-	int r = quota_begin(*c->proxy->o.policy, rule, loop_now_ms(c->proxy->loop), &grant);
+	int r = quota_begin(
+		c->proxy->o.quota, *c->proxy->o.policy, rule, loop_now_ms(c->proxy->loop), &grant);
 
 	if (r < 0)
 		return r;
@@ -98,7 +99,7 @@ int record_allowed(struct conn *c, const struct ask *ask, uint32_t rule)
 	if (r < 0 || !policy_audits_allowed(policy))
 		return r;
 	fill(c, AUDIT_NETWORK_ALLOWED, &e);
-	fill_ask(ask, &e);
+	fill_ask(c, ask, &e);
 	e.reason = NEJ_REASON_RULE;
 	e.rule = rule;
 	if (ask->note)
@@ -140,7 +141,9 @@ int record_bytes(struct conn *c, uint64_t bytes_out, uint64_t bytes_in)
 
 	a->bytes_out += bytes_out;
 	a->bytes_in += bytes_in;
-	if (!a->is_metered || quota_spend(*c->proxy->o.policy, a->rule, bytes_out, bytes_in) == 0)
+	if (!a->is_metered ||
+		quota_spend(c->proxy->o.quota, *c->proxy->o.policy, a->rule, bytes_out, bytes_in) ==
+			0)
 		return 0;
 	record_limit(c, "the bytes the policy allows are used up");
 	return -EDQUOT;
@@ -154,7 +157,7 @@ void record_refused(
 	struct audit_event e;
 
 	fill(c, is_failure ? AUDIT_NETWORK_FAILED : AUDIT_NETWORK_BLOCKED, &e);
-	fill_ask(ask, &e);
+	fill_ask(c, ask, &e);
 	e.reason = (uint8_t)why->reason;
 	e.rule = why->rule;
 	e.status = status;
@@ -171,7 +174,7 @@ void record_end(struct conn *c)
 	struct audit_event e;
 
 	if (a->is_counted)
-		quota_end(a->rule);
+		quota_end(c->proxy->o.quota, a->rule);
 	a->is_counted = a->is_metered = false;
 	if (!a->has_ticket)
 		return;

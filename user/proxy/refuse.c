@@ -30,6 +30,8 @@ static const struct {
 	[NEJ_REASON_FRAMING] = {400, ALERT_DECODE_ERROR, SOCKS5_FAILURE},
 	[NEJ_REASON_SECRET_UNAVAILABLE] = {503, ALERT_INTERNAL_ERROR, SOCKS5_FAILURE},
 	[NEJ_REASON_LIMIT] = {503, ALERT_INTERNAL_ERROR, SOCKS5_FAILURE},
+	[NEJ_REASON_CREDENTIALS] = {407, 0, 0},
+	[NEJ_REASON_POLICY_UNAVAILABLE] = {503, ALERT_INTERNAL_ERROR, SOCKS5_FAILURE},
 	[NEJ_REASON_AUDIT_UNAVAILABLE] = {503, ALERT_INTERNAL_ERROR, SOCKS5_FAILURE},
 	[NEJ_REASON_UPSTREAM_REFUSED] = {502, ALERT_INTERNAL_ERROR, SOCKS5_REFUSED},
 	[NEJ_REASON_RESOLVE_FAILED] = {502, ALERT_INTERNAL_ERROR, SOCKS5_UNREACHABLE},
@@ -58,6 +60,8 @@ static const char *phrase_of(uint16_t status)
 	switch (status) {
 	case 400:
 		return "Bad Request";
+	case 407:
+		return "Proxy Authentication Required";
 	case 421:
 		return "Misdirected Request";
 	case 500:
@@ -144,6 +148,14 @@ static void add_advice(struct buf *b, const struct ask *ask, const struct refusa
 	case NEJ_REASON_LIMIT:
 	case NEJ_REASON_AUDIT_UNAVAILABLE:
 		buf_add_str(b, "The policy allows it; it may be tried again later.");
+		return;
+	case NEJ_REASON_CREDENTIALS:
+		buf_add_str(b,
+			"Do not retry as it is: send Proxy-Authorization with the name and "
+			"password of this sandbox.");
+		return;
+	case NEJ_REASON_POLICY_UNAVAILABLE:
+		buf_add_str(b, "It may be tried again once the operator has mended the policy.");
 		return;
 	case NEJ_REASON_HALTED:
 		buf_add_str(b, "Do not retry: the operator has halted this sandbox's network.");
@@ -235,9 +247,11 @@ void refuse_print(const struct policy *policy, const struct ask *ask, const stru
 		add_plain(&body, policy, ask, why);
 	buf_printf(out,
 		"HTTP/1.1 %u %s\r\nX-Nej-Reason: %s\r\nContent-Type: %s\r\n"
-		"Cache-Control: no-store\r\nContent-Length: %zu\r\n%s\r\n",
+		"Cache-Control: no-store\r\nContent-Length: %zu\r\n%s%s\r\n",
 		status, phrase_of(status), reason_word(why->reason),
 		ask->wants_json ? "application/json" : "text/plain; charset=utf-8", body.len,
+		status == 407 ? "Proxy-Authenticate: Basic realm=\"nej\", charset=\"UTF-8\"\r\n"
+			      : "",
 		shape->is_close ? "Connection: close\r\n" : "");
 	if (!shape->is_head)
 		buf_add(out, body.data, body.len);

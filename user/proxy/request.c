@@ -104,9 +104,7 @@ static enum nej_reason find_host_as_proxy(
 	h->host = t->host;
 	h->host_port = t->port;
 	explicit_resolve_synthetic(c, &h->host);
-	h->is_host_port = h->host.kind == HOST_ADDR
-		? addr_classify(&h->host.addr, NULL) == NEJ_RANGE_LOOPBACK && !h->host.is_embedded
-		: h->host.is_local;
+	h->is_host_port = explicit_is_loopback(c, &h->host);
 	return NEJ_REASON_NONE;
 }
 
@@ -339,6 +337,7 @@ static int take_head(struct conn *c, const char *data, size_t len)
 	const char *detail = NULL;
 	enum nej_reason reason;
 	struct target target;
+	struct refusal why;
 	int r;
 
 	h->request = REQUEST_DONE;
@@ -350,6 +349,8 @@ static int take_head(struct conn *c, const char *data, size_t len)
 			"the request's head is malformed or ambiguous");
 	}
 	begin_request(c, head);
+	if (h->mode == HTTP_PROXY && !gate_admits(c, head, &why))
+		return refuse_early(c, why.reason, head, why.detail);
 	r = target_parse(head->method, head->target, &target);
 	if (r < 0)
 		return refuse_early(c,

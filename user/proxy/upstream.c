@@ -34,6 +34,12 @@ struct upstream {
 	size_t sent;              /* of out */
 };
 
+/* A gateway is where the ways end, or it might be its own forward proxy. */
+static bool find(const struct proxy *p, uint32_t rule, struct policy_upstream *ret)
+{
+	return !p->o.is_gateway && policy_upstream(*p->o.policy, rule, ret);
+}
+
 static char *copy_text(const char *s, bool *ret_failed)
 {
 	char *copy = s ? strdup(s) : NULL;
@@ -50,7 +56,7 @@ int upstream_new(struct conn *c, uint32_t rule, const struct host *host, uint16_
 	bool is_failed = false;
 
 	*ret = NULL;
-	if (!policy_upstream(*c->proxy->o.policy, rule, &p))
+	if (!find(c->proxy, rule, &p))
 		return 0;
 	u = calloc(1, sizeof(*u));
 	if (!u)
@@ -307,7 +313,7 @@ bool upstream_is_way_of(const struct conn *c, uint32_t rule)
 {
 	struct policy_upstream p;
 
-	if (!policy_upstream(*c->proxy->o.policy, rule, &p))
+	if (!find(c->proxy, rule, &p))
 		return c->via == CONN_STRAIGHT;
 	return c->via == p.index && c->via_generation == *c->proxy->o.generation;
 }

@@ -53,6 +53,7 @@ struct world_event {
 	enum audit_kind kind;
 	enum nej_reason reason;
 	enum audit_app app;
+	enum audit_layer layer;
 	uint16_t port, status;
 	char host[300], method[32], url[300], detail[300];
 	uint64_t bytes_out, bytes_in;
@@ -83,6 +84,7 @@ static struct world {
 	struct world_event events[64];
 	size_t n_events;
 	_Atomic int n_lookups;
+	void (*on_start)(const struct proxy_options *o); /* before the loop runs; once */
 } w = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static inline bool rule_matches(const struct world_rule *r, const struct policy_ask *ask)
@@ -313,6 +315,7 @@ int audit_ring_put(struct audit_ring *ring, const struct audit_event *e, uint64_
 	*to = (struct world_event){.kind = e->kind,
 		.reason = e->reason,
 		.app = e->app,
+		.layer = e->layer,
 		.port = e->port,
 		.status = e->status,
 		.bytes_out = e->bytes_out,

@@ -15,7 +15,7 @@ static int begin(uint32_t rule, uint64_t now_ms)
 {
 	struct quota_grant grant;
 
-	return quota_begin(NULL, rule, now_ms, &grant);
+	return quota_begin(NULL, NULL, rule, now_ms, &grant);
 }
 
 static void without_limits_nothing_is_counted(void **state)
@@ -24,7 +24,7 @@ static void without_limits_nothing_is_counted(void **state)
 
 	(void)state;
 	w.rule_limits = w.sandbox_limits = (struct policy_limits){0};
-	assert_int_equal(quota_begin(NULL, 1, 0, &grant), 0);
+	assert_int_equal(quota_begin(NULL, NULL, 1, 0, &grant), 0);
 	assert_false(grant.is_counted || grant.is_metered);
 }
 
@@ -34,12 +34,12 @@ static void connections_of_a_rule_are_counted_while_they_last(void **state)
 
 	(void)state;
 	w.rule_limits = (struct policy_limits){.connections = 2};
-	assert_int_equal(quota_begin(NULL, 2, 0, &grant), 0);
+	assert_int_equal(quota_begin(NULL, NULL, 2, 0, &grant), 0);
 	assert_true(grant.is_counted);
 	assert_int_equal(begin(2, 0), 0);
 	assert_int_equal(begin(2, 0), -EDQUOT);
 	assert_int_equal(begin(3, 0), 0); /* another rule has its own */
-	quota_end(2);
+	quota_end(NULL, 2);
 	assert_int_equal(begin(2, 0), 0);
 }
 
@@ -59,10 +59,10 @@ static void bytes_used_up_admit_nothing_more(void **state)
 
 	(void)state;
 	w.rule_limits = (struct policy_limits){.bytes_in = 100, .bytes_out = 50};
-	assert_int_equal(quota_begin(NULL, 5, 0, &grant), 0);
+	assert_int_equal(quota_begin(NULL, NULL, 5, 0, &grant), 0);
 	assert_true(grant.is_metered);
-	assert_int_equal(quota_spend(NULL, 5, 10, 100), 0);
-	assert_int_equal(quota_spend(NULL, 5, 10, 1), -EDQUOT);
+	assert_int_equal(quota_spend(NULL, NULL, 5, 10, 100), 0);
+	assert_int_equal(quota_spend(NULL, NULL, 5, 10, 1), -EDQUOT);
 	assert_int_equal(begin(5, 0), -EDQUOT);
 	assert_int_equal(begin(6, 0), 0);
 }

@@ -237,6 +237,8 @@ static inline int world_start(void **state)
 	memset(w.upstreams, 0, sizeof(w.upstreams));
 	memset(w.names, 0, sizeof(w.names));
 	world_dest("127.0.0.1", w.port);
+	if (w.on_start)
+		w.on_start(&o);
 	pthread_create(&w.thread, NULL, run_loop, NULL);
 	return 0;
 }
