@@ -181,6 +181,7 @@ static const int allowed[] = {
 	SCMP_SYS(futex_time64),
 	SCMP_SYS(madvise),
 	SCMP_SYS(membarrier),
+	SCMP_SYS(mlock), /* credentials that come later */
 	SCMP_SYS(mremap),
 	SCMP_SYS(munmap),
 	SCMP_SYS(rseq),
