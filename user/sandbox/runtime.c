@@ -281,10 +281,15 @@ static int stub_build(struct runtime *rt)
 	return r < 0 ? r : add_stub_sockets(rt);
 }
 
+/* Whom to believe came from the supervisor, which has read the operator's files. */
 static int tls_build(struct runtime *rt, const char **ret_step)
 {
-	const struct context_options options = {.sandbox = "worker"};
+	static char roots[32];
+	const struct context_options options = {.sandbox = "worker", .root_bundle = roots};
 
+	if (!policy_inspects(rt->policy))
+		return 0;
+	snprintf(roots, sizeof(roots), "/proc/self/fd/%d", HANDOFF_FD_ROOTS);
 	return context_new(&options, &rt->tls, ret_step);
 }
 
@@ -402,6 +407,15 @@ static int serve(struct runtime *rt)
 	return r < 0 ? EXIT_BROKEN : 0;
 }
 
+static int say_ready(const struct runtime *rt)
+{
+	_cleanup_(buf_done)
+	struct buf ca = {0};
+	int r = rt->tls ? context_print_ca(rt->tls, &ca) : 0;
+
+	return r < 0 ? r : companion_say_ready(HANDOFF_FD_CONTROL, ca.data, ca.len);
+}
+
 int runtime_main(void)
 {
 	static struct runtime rt;
@@ -427,7 +441,7 @@ int runtime_main(void)
 		r = start_lanes(&rt);
 	}
 	if (r >= 0)
-		r = companion_say_ready(HANDOFF_FD_CONTROL, NULL, 0);
+		r = say_ready(&rt);
 	if (r < 0) {
 		log_error("cannot start: %s: %s", step, strerror(-r));
 		return EXIT_BROKEN;
