@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * HTTP/1, in clear or inside TLS: every request is decided, rewritten and relayed on its own, one at
- * a time.
- * Internal to user/proxy. http.c runs the exchange, request.c is the way up, response.c the way
- * down.
+ * a time. Internal to user/proxy. http.c runs the exchange, request.c and dispatch.c are the way up,
+ * response.c the way down.
  */
 #ifndef NEJ_PROXY_HTTP_H
 #define NEJ_PROXY_HTTP_H
@@ -83,6 +82,8 @@ void http_free(struct conn *c);
 
 /* Client bytes, from wherever. What belongs to a later time is kept in h->in. */
 int request_feed(struct conn *c, const char *data, size_t len_bytes);
+/* What the request at hand asks for, for its records. */
+struct ask request_ask(const struct http *h);
 /* Dials for the request, or sends it when connected. */
 int request_dispatch(struct conn *c);
 /* Refuses the request at hand; the connection goes on where that is safe. */
