@@ -11,7 +11,7 @@ B := build
 
 LLHTTP_SRC := $(wildcard /usr/share/llhttp)
 PKGS := libbpf libcares libssl libcrypto libnl-3.0 libnl-route-3.0 libfyaml jansson libpsl libidn2 \
-	libcap-ng libseccomp zlib
+	libcap-ng libseccomp libnghttp2 zlib
 ifeq ($(LLHTTP_SRC),)
 PKGS += libllhttp
 LLHTTP_CFLAGS :=

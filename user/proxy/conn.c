@@ -53,6 +53,7 @@ int conn_watch(
 	int r;
 
 	half->io.on_ready = on_ready;
+	half->is_watched |= half->stream != NULL; /* it tells without being asked */
 	if (half->is_watched)
 		return 0;
 	if (half->has_out)
@@ -159,7 +160,8 @@ int conn_finish(struct conn *c, bool is_settled)
 	setup_free(c);
 	http_free(c);
 	conn_drop_server(c);
-	if (!c->server.stash && (is_settled || c->client.is_eof))
+	/* a stream's end says by itself that the rest is not wanted */
+	if (!c->server.stash && (is_settled || c->client.is_eof || c->client.stream))
 		return CONN_CLOSE;
 	/* a slow reader has its time for what was not sent yet; the short limit begins behind it */
 	conn_set_timer(c, HTTP_IDLE_LIMIT_MS, drain_on_timeout);

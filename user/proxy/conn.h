@@ -20,9 +20,11 @@ struct stash {
 	char data[];
 };
 
-/* One socket of a connection. stash and pipe hold what was read here. */
+/* One side of a connection: a socket, or a stream of HTTP/2 (stream.h). stash and pipe hold what was
+ * read here. */
 struct half {
 	struct loop_io io;
+	struct stream *stream; /* instead of a socket */
 	struct stash *stash;
 	struct session *tls; /* NULL: in clear */
 	uint32_t in_pipe;    /* bytes waiting in the pipe */
@@ -52,8 +54,11 @@ struct attempt {
 
 struct dial;
 struct http;
+struct mux;
+struct mux_kit;
 struct session;
 struct setup;
+struct stream;
 
 struct conn {
 	struct proxy *proxy;
@@ -63,6 +68,7 @@ struct conn {
 	struct setup *setup;     /* until established */
 	struct http *http;       /* requests in clear */
 	struct dial *dial;       /* in flight */
+	struct mux *mux;         /* HTTP/2: this connection carries streams */
 	struct attempt attempt;
 	struct nej_process process; /* who connected */
 	struct addr dest;           /* as the client asked for it; unset for explicit requests */
@@ -103,6 +109,7 @@ struct proxy {
 	int spare_fd;      /* given up for a moment when descriptors run out */
 	struct pool pool;
 	struct spares spares;
+	struct mux_kit *mux_kit; /* once HTTP/2 was spoken */
 	struct loop_timer keepalive;
 	char *buf;              /* PROXY_BUF_BYTES, for one read at a time */
 	char note[256];         /* scratch: a refusal's detail, until it is told */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One side of a connection: a socket, plain or under TLS. Reading, sending with what does not fit
+ * One side of a connection: a socket, plain or under TLS, or a stream of HTTP/2. Reading, sending with what does not fit
  * kept back, ending. Sockets are watched edge-triggered, once; EPOLLOUT joins at the first send that
  * did not fit. A short read means the queue is empty, so no second one is made unless the peer's FIN
  * is known to be behind it. Read pump.c next.
@@ -16,13 +16,33 @@
 
 #include "../tls/session.h"
 #include "record.h"
+#include "stream.h"
 
 void half_init(struct half *h, int fd)
 {
 	*h = (struct half){.io.fd = fd, .pipe = -1};
 }
 
+void half_init_stream(struct half *h, struct stream *s)
+{
+	half_init(h, HALF_STREAM_FD);
+	h->stream = s;
+	h->is_readable = true;
+	stream_adopt(s, &h->io);
+}
+
 /* --- reading */
+
+static ssize_t recv_stream(struct half *h, void *buf, size_t size_bytes)
+{
+	ssize_t n = stream_recv(h->stream, buf, size_bytes);
+
+	if (n == 0)
+		h->is_eof = true;
+	if (n <= 0)
+		h->is_readable = false;
+	return n;
+}
 
 static ssize_t recv_tls(struct half *h, void *buf, size_t size_bytes)
 {
@@ -45,6 +65,8 @@ ssize_t half_recv(struct half *h, void *buf, size_t size_bytes)
 
 	if (h->tls)
 		return recv_tls(h, buf, size_bytes);
+	if (h->stream)
+		return recv_stream(h, buf, size_bytes);
 	n = recv(h->io.fd, buf, size_bytes, 0);
 	if (n < 0) {
 		if (errno == EAGAIN)
@@ -80,7 +102,8 @@ int half_note(struct half *h, uint32_t events)
 
 static int want_out(struct conn *c, struct half *h)
 {
-	if (h->has_out)
+	/* a stream tells by itself */
+	if (h->has_out || h->stream)
 		return 0;
 	h->has_out = true;
 	if (!h->is_watched)
@@ -128,6 +151,8 @@ static ssize_t write_some(struct half *to, const void *data, size_t len_bytes, i
 
 	if (to->tls)
 		return session_send(to->tls, to->io.fd, data, len_bytes, flags & MSG_MORE);
+	if (to->stream)
+		return stream_send(to->stream, data, len_bytes);
 	n = send(to->io.fd, data, len_bytes, MSG_NOSIGNAL | flags);
 	return n < 0 ? -errno : n;
 }
@@ -212,6 +237,10 @@ int half_rearm(struct conn *c, struct half *h)
 {
 	uint32_t events = EPOLLIN | EPOLLRDHUP | EPOLLET | (h->has_out ? EPOLLOUT : 0);
 
+	if (h->stream) {
+		stream_tell_again(h->stream);
+		return 0;
+	}
 	return h->is_watched ? loop_mod(c->proxy->loop, &h->io, events) : 0;
 }
 
@@ -220,6 +249,11 @@ int half_rearm(struct conn *c, struct half *h)
 void half_shut(struct half *h, bool is_cut)
 {
 	h->is_shut = true;
+	if (h->stream) {
+		if (!is_cut)
+			stream_shut(h->stream);
+		return;
+	}
 	if (h->tls && !is_cut)
 		session_shutdown(h->tls, h->io.fd);
 	shutdown(h->io.fd, SHUT_WR);
@@ -237,6 +271,13 @@ void half_end(struct proxy *p, struct half *h, bool is_reset)
 		session_shutdown(h->tls, fd);
 	session_free(h->tls);
 	h->tls = NULL;
+	if (h->stream) {
+		stream_close(h->stream, is_reset);
+		h->stream = NULL;
+		h->io.fd = -1;
+		h->is_watched = false;
+		return;
+	}
 	if (fd < 0)
 		return;
 	if (h->is_watched)

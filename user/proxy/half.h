@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * One side of a connection: reading, sending with what does not fit kept back, ending; the same for
- * plain sockets and for TLS. Internal to user/proxy.
+ * plain sockets, for TLS and for streams of HTTP/2. Internal to user/proxy.
  */
 #ifndef NEJ_PROXY_HALF_H
 #define NEJ_PROXY_HALF_H
 
+#include <limits.h>
+
 #include "conn.h"
 
+/* Stands in io.fd for the socket a stream has not, so that "is it open?" is one question. No open
+ * descriptor has this number. */
+#define HALF_STREAM_FD INT_MAX
+
 void half_init(struct half *h, int fd);
+/* The half is a stream from now on, which is the half's. */
+void half_init_stream(struct half *h, struct stream *s);
 
 /* One read. Bytes, 0 at the end (is_eof is set), -EAGAIN, other negative errno. */
 ssize_t half_recv(struct half *h, void *buf, size_t size_bytes);

@@ -19,7 +19,6 @@
 #include "quota.h"
 
 struct proxy;
-struct secret_store;
 struct session_io;
 
 struct proxy_options {
@@ -28,8 +27,7 @@ struct proxy_options {
 	const uint32_t *generation;         /* of that policy, for audit events */
 	struct synth *synth;
 	struct resolve *resolve;
-	struct session_io *tls;       /* of this thread; NULL: TLS is never terminated */
-	struct secret_store *secrets; /* NULL: the sandbox has none */
+	struct session_io *tls; /* of this thread; NULL: TLS is never terminated */
 	struct audit_ring *ring;
 	int flows_fd;              /* read-only, see kernel/origin.h */
 	struct endpoint explicit4; /* a connection to this address itself is an explicit request */

@@ -50,7 +50,8 @@ static ssize_t move_once(struct conn *c, struct half *from, struct half *to)
 	ssize_t n;
 	int r;
 
-	if (from->is_bulk && from->pipe < 0 && !from->tls && !to->tls)
+	if (from->is_bulk && from->pipe < 0 && !from->tls && !to->tls && !from->stream &&
+		!to->stream)
 		from->pipe = pool_lend(&c->proxy->pool);
 	if (from->pipe >= 0)
 		return splice_in(c, from);
@@ -86,7 +87,7 @@ int pump_move(struct conn *c, struct half *from, struct half *to)
 	half_return_pipe(c->proxy, from);
 	if (from->is_eof && !to->is_shut) {
 		/* nothing more to read there either: the close that follows sends the FIN */
-		if (to->tls || !to->is_eof || half_has_pending(to))
+		if (to->tls || to->stream || !to->is_eof || half_has_pending(to))
 			half_shut(to, half_is_cut(from));
 		to->is_shut = true;
 	}
