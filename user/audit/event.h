@@ -22,6 +22,7 @@
 	X(NETWORK_FAILED, "network_failed") /* allowed, but the other side did not work */         \
 	X(DNS_BLOCKED, "dns_blocked")                                                              \
 	X(SECRET_INJECTED, "secret_injected")                                                      \
+	X(SECRET_REFLECTED, "secret_reflected") /* the server gave it back; taken out */           \
 	X(EVENTS_LOST, "events_lost")                                                              \
 	X(WORKER_RESTARTED, "worker_restarted")                                                    \
 	X(ADOPTED, "adopted")       /* what an earlier supervisor left */                          \

@@ -398,6 +398,7 @@ static bool is_workers_kind(uint8_t kind)
 	case AUDIT_NETWORK_FAILED:
 	case AUDIT_DNS_BLOCKED:
 	case AUDIT_SECRET_INJECTED:
+	case AUDIT_SECRET_REFLECTED:
 	case AUDIT_NAME_GIVEN:
 		return true;
 	default:

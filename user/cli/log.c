@@ -76,6 +76,7 @@ static const struct {
 	{"dns_blocked", "DENY", "\033[31m"},
 	{"network_failed", "FAIL", "\033[33m"},
 	{"secret_injected", "SECRET", "\033[36m"},
+	{"secret_reflected", "REFLECT", "\033[36m"},
 	{"events_lost", "LOST", "\033[35m"},
 	{"audit_gap", "GAP", "\033[35m"},
 };

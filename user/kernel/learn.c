@@ -16,7 +16,12 @@ struct learn {
 	uint32_t next_id;
 	void (*on_hangup)(void *arg);
 	void *hangup_arg;
+	void (*on_descriptor)(void *arg, int fd);
+	void *descriptor_arg;
 };
+
+/* The socket is shared with other words of the supervisor; the longest of them. */
+#define MAX_WORD_BYTES 256
 
 static struct learn_request *take_pending(struct learn *l, uint32_t id)
 {
@@ -45,25 +50,53 @@ static void hang_up(struct learn *l)
 		l->on_hangup(l->hangup_arg);
 }
 
+/* One message, and the descriptor that came with it or -1. As recv. */
+static ssize_t receive(int socket, void *ret, size_t room, int *ret_fd)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec part = {ret, room};
+	struct msghdr m = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	ssize_t n = recvmsg(socket, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	struct cmsghdr *c = n >= 0 ? CMSG_FIRSTHDR(&m) : NULL;
+
+	*ret_fd = -1;
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+		memcpy(ret_fd, CMSG_DATA(c), sizeof(*ret_fd));
+	return n;
+}
+
 static void on_ready(struct loop_io *io, uint32_t events)
 {
 	struct learn *l = CONTAINER_OF(io, struct learn, io);
-	struct learn_reply reply;
-	ssize_t n;
+	union {
+		struct learn_reply reply;
+		char word[MAX_WORD_BYTES];
+	} m;
+	_cleanup_close_ int fd = -1;
+	ssize_t n = receive(io->fd, &m, sizeof(m), &fd);
 
 	(void)events;
-	n = recv(io->fd, &reply, sizeof(reply), MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
 		hang_up(l);
 		return;
 	}
-	if (n == sizeof(reply)) {
-		struct learn_request *req = take_pending(l, reply.id);
+	if (n == sizeof(m.reply)) {
+		struct learn_request *req = take_pending(l, m.reply.id);
 
 		if (req)
-			req->on_done(req, reply.status);
+			req->on_done(req, m.reply.status);
+	} else if (fd >= 0 && l->on_descriptor) {
+		l->on_descriptor(l->descriptor_arg, TAKE_FD(fd));
 	}
 }
 
@@ -99,6 +132,12 @@ void learn_on_hangup(struct learn *l, void (*on_hangup)(void *arg), void *arg)
 {
 	l->on_hangup = on_hangup;
 	l->hangup_arg = arg;
+}
+
+void learn_on_descriptor(struct learn *l, void (*on_descriptor)(void *arg, int fd), void *arg)
+{
+	l->on_descriptor = on_descriptor;
+	l->descriptor_arg = arg;
 }
 
 int learn_addrs(struct learn *l, const struct host *name, const struct addr *addrs, size_t n_addrs,

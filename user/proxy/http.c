@@ -20,63 +20,13 @@
 #include <string.h>
 
 #include "../base/cleanup.h"
+#include "filter.h"
 #include "half.h"
 #include "pump.h"
 #include "sniff.h"
 #include "upstream.h"
 
 #define TURNS 64 /* reads in a row before other connections have their turn */
-
-/* --- bodies */
-
-void http_body_init(struct body *b, const struct http1_head *head, bool is_plain)
-{
-	http_body_done(b);
-	b->kind = head->body;
-	b->left = head->length;
-	if (b->kind == HTTP1_BODY_CHUNKED)
-		http1_chunks_init(&b->chunks, is_plain);
-}
-
-void http_body_done(struct body *b)
-{
-	if (b->kind == HTTP1_BODY_CHUNKED)
-		http1_chunks_done(&b->chunks);
-	b->kind = HTTP1_BODY_NONE;
-}
-
-int http_body_move(struct conn *c, struct body *b, struct half *from, struct half *to,
-	const char *data, size_t len_bytes, size_t *ret_used)
-{
-	struct buf *out = &c->proxy->out;
-	size_t n = len_bytes;
-	int r, done = 0;
-
-	switch (b->kind) {
-	case HTTP1_BODY_NONE:
-		*ret_used = 0;
-		return 1;
-	case HTTP1_BODY_CHUNKED:
-		buf_clear(out);
-		done = http1_chunks_feed(&b->chunks, data, len_bytes, out, &n);
-		if (done < 0)
-			return done;
-		r = out->len ? half_send(c, from, to, out->data, out->len, 0) : 0;
-		break;
-	case HTTP1_BODY_LENGTH:
-		if (n > b->left)
-			n = b->left;
-		b->left -= n;
-		done = !b->left;
-		r = half_send(c, from, to, data, n, 0);
-		break;
-	default:
-		r = half_send(c, from, to, data, n, 0);
-		break;
-	}
-	*ret_used = n;
-	return r < 0 ? r : done;
-}
 
 /* --- the server's half */
 
@@ -139,7 +89,8 @@ static int request_pull(struct conn *c)
 	int r;
 
 	if ((c->server.io.fd >= 0 && half_is_blocked(&c->client, &c->server)) ||
-		(h->request != REQUEST_HEAD && h->request != REQUEST_BODY) ||
+		(h->request != REQUEST_HEAD && h->request != REQUEST_BODY &&
+			h->request != REQUEST_COLLECT) ||
 		(h->request == REQUEST_HEAD && h->response != RESPONSE_NONE))
 		return 0;
 	if (h->is_fresh)
@@ -170,6 +121,8 @@ static int hold(struct conn *c)
 	struct http *h = c->http;
 	size_t held = h->in.cap + h->server_in.cap + h->head.cap + h->url.cap;
 
+	if (h->filter)
+		held += h->filter->raw.cap + h->filter->body.cap + h->filter->scratch.cap;
 	c->proxy->held_bytes += held - h->held;
 	h->held = held;
 	if (c->proxy->held_bytes <= NEJ_MAX_HELD_BYTES)
@@ -235,6 +188,18 @@ int http_watch_server(struct conn *c)
 	return conn_watch(c, &c->server, http_on_server);
 }
 
+/* The bodies' sieves first: they belong to the filter. What holds credentials is wiped. */
+static void drop_filter(struct http *h)
+{
+	body_done(&h->up);
+	body_done(&h->down);
+	if (!h->filter)
+		return;
+	buf_wipe(&h->head);
+	filter_free(h->filter);
+	h->filter = NULL;
+}
+
 int http_next_request(struct conn *c)
 {
 	struct http *h = c->http;
@@ -243,8 +208,7 @@ int http_next_request(struct conn *c)
 	h->response = RESPONSE_NONE;
 	h->is_fresh = h->in.len > 0;
 	h->is_recorded = false;
-	http_body_done(&h->up);
-	http_body_done(&h->down);
+	drop_filter(h);
 	return 0;
 }
 
@@ -279,8 +243,7 @@ void http_free(struct conn *c)
 		return;
 	spare_keep(&h->idle);
 	c->proxy->held_bytes -= h->held;
-	http_body_done(&h->up);
-	http_body_done(&h->down);
+	drop_filter(h);
 	buf_done(&h->in);
 	buf_done(&h->server_in);
 	buf_done(&h->head);

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * HTTP/1, in clear or inside TLS: every request is decided, rewritten and relayed on its own, one at
- * a time.
- * Internal to user/proxy. http.c runs the exchange, request.c is the way up, response.c the way
- * down.
+ * a time. Internal to user/proxy. http.c runs the exchange, request.c and dispatch.c are the way up,
+ * response.c the way down.
  */
 #ifndef NEJ_PROXY_HTTP_H
 #define NEJ_PROXY_HTTP_H
 
 #include "../wire/host.h"
+#include "body.h"
 #include "conn.h"
 #include "record.h"
 #include "spare.h"
 
 #define HTTP_IDLE_LIMIT_MS (20 * 60 * 1000) /* nothing moves in either direction */
+
+struct filter;
 
 enum http_mode {
 	HTTP_PROXY,   /* absolute-form requests to the proxy itself */
@@ -22,8 +24,9 @@ enum http_mode {
 };
 
 enum http_request {
-	REQUEST_HEAD, /* to be read */
-	REQUEST_DIAL, /* decided, its server is being connected */
+	REQUEST_HEAD,    /* to be read */
+	REQUEST_COLLECT, /* allowed; its body must be seen before anything goes up */
+	REQUEST_DIAL,    /* decided, its server is being connected */
 	REQUEST_BODY,
 	REQUEST_DONE, /* all of it went up */
 };
@@ -32,13 +35,6 @@ enum http_response {
 	RESPONSE_NONE,
 	RESPONSE_HEAD,
 	RESPONSE_BODY,
-};
-
-/* What is left of a body in one direction. */
-struct body {
-	enum http1_body kind;
-	uint64_t left;
-	struct http1_chunks chunks;
 };
 
 struct http {
@@ -57,8 +53,9 @@ struct http {
 	size_t path_at;       /* where in url the path begins */
 	size_t method_len;    /* head begins with the method */
 	struct body up, down;
-	size_t held;      /* of the buffers, as counted in proxy->held_bytes */
-	uint64_t last_ms; /* something moved */
+	struct filter *filter; /* of the request; NULL: it passes none */
+	size_t held;           /* of the buffers, as counted in proxy->held_bytes */
+	uint64_t last_ms;      /* something moved */
 	uint32_t rule;
 	bool is_tls;        /* https: TLS on both sides */
 	bool is_fresh;      /* `in` holds bytes that were not looked at */
@@ -85,10 +82,16 @@ void http_free(struct conn *c);
 
 /* Client bytes, from wherever. What belongs to a later time is kept in h->in. */
 int request_feed(struct conn *c, const char *data, size_t len_bytes);
+/* What the request at hand asks for, for its records. */
+struct ask request_ask(const struct http *h);
 /* Dials for the request, or sends it when connected. */
 int request_dispatch(struct conn *c);
 /* Refuses the request at hand; the connection goes on where that is safe. */
 int request_refuse(struct conn *c, const struct refusal *why);
+
+int request_refuse_plainly(struct conn *c, enum nej_reason reason, const char *detail);
+/* The body is whole in the filter: prints the head and goes on. */
+int request_collected(struct conn *c);
 
 /* Reads once from the server. 1: something was done; 0: nothing to do; negative: for conn_end. */
 int response_pull(struct conn *c);
@@ -102,10 +105,5 @@ static inline bool http_is_on(const struct conn *c, const struct http *h)
 void http_drop_server(struct conn *c);
 int http_watch_server(struct conn *c);
 int http_next_request(struct conn *c); /* after a response */
-void http_body_init(struct body *b, const struct http1_head *head, bool is_plain);
-void http_body_done(struct body *b);
-/* Sends the part of data that is body. *ret_used bytes of it. 1: the body is complete. */
-int http_body_move(struct conn *c, struct body *b, struct half *from, struct half *to,
-	const char *data, size_t len_bytes, size_t *ret_used);
 
 #endif

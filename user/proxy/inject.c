@@ -330,13 +330,11 @@ static int swap_head(
 	return n < 0 ? n : 0;
 }
 
-int inject_head(
+static int look_at_head(
 	struct inject *in, struct http1_head *head, struct http1_text *path, struct buf *scratch)
 {
 	int r;
 
-	if (!in)
-		return 0;
 	if (!in->book) {
 		/* values of another policy, or none yet: nothing is known of this host's */
 		snprintf(in->note, sizeof(in->note), "the credentials are being replaced");
@@ -350,6 +348,16 @@ int inject_head(
 	in->is_scrubbed = in->injected ||
 		(in->is_tls && head->body != HTTP1_BODY_NONE && has_body_secret(in));
 	return in->covered ? check_whole(in, head) : 0;
+}
+
+int inject_head(
+	struct inject *in, struct http1_head *head, struct http1_text *path, struct buf *scratch)
+{
+	int r = in ? look_at_head(in, head, path, scratch) : 0;
+
+	if (r < 0)
+		in->injected = 0; /* nothing goes up */
+	return r;
 }
 
 /* --- the body */

@@ -19,6 +19,7 @@
 #include "quota.h"
 
 struct proxy;
+struct secret_store;
 struct session_io;
 
 struct proxy_options {
@@ -27,7 +28,8 @@ struct proxy_options {
 	const uint32_t *generation;         /* of that policy, for audit events */
 	struct synth *synth;
 	struct resolve *resolve;
-	struct session_io *tls; /* of this thread; NULL: TLS is never terminated */
+	struct session_io *tls;       /* of this thread; NULL: TLS is never terminated */
+	struct secret_store *secrets; /* NULL: the sandbox has none */
 	struct audit_ring *ring;
 	int flows_fd;              /* read-only, see kernel/origin.h */
 	struct endpoint explicit4; /* a connection to this address itself is an explicit request */

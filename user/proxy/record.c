@@ -168,6 +168,23 @@ void record_refused(
 	audit_ring_put(c->proxy->o.ring, &e, NULL);
 }
 
+void record_injected(struct conn *c, const char *secret)
+{
+	const struct attempt *a = &c->attempt;
+	struct audit_event e;
+
+	fill(c, AUDIT_SECRET_INJECTED, &e);
+	e.app = a->app;
+	e.layer = a->layer;
+	e.port = a->port;
+	e.reason = NEJ_REASON_RULE;
+	e.rule = a->rule;
+	if (a->host)
+		e.host = (struct audit_text){a->host, (uint32_t)strlen(a->host)};
+	e.detail = (struct audit_text){secret, (uint32_t)strlen(secret)};
+	audit_ring_put(c->proxy->o.ring, &e, NULL);
+}
+
 void record_end(struct conn *c)
 {
 	struct attempt *a = &c->attempt;

@@ -41,6 +41,8 @@ struct refusal record_refusal(int error, uint32_t rule);
 void record_limit(struct conn *c, const char *detail);
 /* Counts bytes that passed. -EDQUOT: a limit is exceeded, which is on record then. */
 int record_bytes(struct conn *c, uint64_t bytes_out, uint64_t bytes_in);
+/* A credential was put into the request just recorded. */
+void record_injected(struct conn *c, const char *secret);
 /* Totals of the attempt that record_allowed opened, if any. */
 void record_end(struct conn *c);
 

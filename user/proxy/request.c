@@ -6,22 +6,20 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 
-#include "../tls/session.h"
 #include "../wire/hop.h"
 #include "../wire/target.h"
-#include "dial.h"
+#include "collect.h"
 #include "explicit.h"
+#include "filter.h"
 #include "gate.h"
 #include "half.h"
 #include "http.h"
 #include "refuse.h"
-#include "upstream.h"
 
 /* --- refusals */
 
-static struct ask ask_of(const struct http *h)
+struct ask request_ask(const struct http *h)
 {
 	return (struct ask){
 		.host = h->host.len ? &h->host : NULL,
@@ -37,7 +35,7 @@ static struct ask ask_of(const struct http *h)
 int request_refuse(struct conn *c, const struct refusal *why)
 {
 	struct http *h = c->http;
-	struct ask ask = ask_of(h);
+	struct ask ask = request_ask(h);
 	struct buf *out = &c->proxy->out;
 	/* a body nobody read, or a connection that would end anyway, ends here */
 	const struct refuse_shape shape = {
@@ -61,7 +59,7 @@ int request_refuse(struct conn *c, const struct refusal *why)
 	return conn_finish(c, h->request == REQUEST_DONE && !c->client.is_readable && !h->in.len);
 }
 
-static int refuse_plainly(struct conn *c, enum nej_reason reason, const char *detail)
+int request_refuse_plainly(struct conn *c, enum nej_reason reason, const char *detail)
 {
 	const struct refusal why = {.reason = reason, .rule = POLICY_NO_RULE, .detail = detail};
 
@@ -86,7 +84,7 @@ static int refuse_early(
 		buf_add(&h->url, head->target.ptr, head->target.len);
 		h->method_len = head->method.len;
 	}
-	return refuse_plainly(c, reason, detail);
+	return request_refuse_plainly(c, reason, detail);
 }
 
 /* --- whom the request is for */
@@ -149,124 +147,6 @@ static void print_url(struct http *h, const struct target *t)
 	buf_add(url, t->path.ptr, t->path.len);
 }
 
-/* --- sending */
-
-/* The record, then the head. */
-static int send_head(struct conn *c)
-{
-	struct http *h = c->http;
-	struct ask ask = ask_of(h);
-	bool has_body = h->up.kind != HTTP1_BODY_NONE;
-	int r;
-
-	r = h->is_recorded ? 0 : record_allowed(c, &ask, h->rule);
-	if (r < 0) {
-		const struct refusal why = record_refusal(r, h->rule);
-
-		return request_refuse(c, &why);
-	}
-	h->is_recorded = true;
-	if (record_bytes(c, h->head.len, 0) < 0)
-		return CONN_RESET;
-	r = half_send(c, &c->client, &c->server, h->head.data, h->head.len,
-		has_body && h->in.len ? MSG_MORE : 0);
-	if (r < 0)
-		h->is_broken = true;
-	h->request = has_body ? REQUEST_BODY : REQUEST_DONE;
-	h->response = RESPONSE_HEAD;
-	if (r < 0)
-		c->server.is_readable = true;
-	h->is_fresh = h->in.len > 0;
-	return c->server.is_watched ? 0 : http_watch_server(c);
-}
-
-static void on_dialled(struct conn *c, const struct refusal *why)
-{
-	struct http *h = c->http;
-	int r;
-
-	h->request = h->up.kind == HTTP1_BODY_NONE ? REQUEST_DONE : REQUEST_DIAL;
-	r = why ? request_refuse(c, why) : send_head(c);
-	/* the callback of either half runs the exchange; none may come, so do it here */
-	if (r == 0 && http_is_on(c, h))
-		c->client.io.on_ready(&c->client.io, 0);
-	else
-		conn_end(c, r);
-}
-
-static struct origin origin_of(const struct conn *c)
-{
-	const struct http *h = c->http;
-
-	return (struct origin){
-		.host = h->host,
-		.port = h->host_port,
-		.route = upstream_route_of(c, h->rule),
-		.is_tls = h->is_tls,
-		.is_host_port = h->is_host_port,
-	};
-}
-
-/* Has the origin closed it in this very round? Only asked where the request could not be sent a
- * second time. */
-static bool is_alive(const struct conn *c)
-{
-	char byte;
-	ssize_t n = recv(c->server.io.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-
-	return n > 0 ? c->server.tls != NULL : n < 0 && errno == EAGAIN;
-}
-
-/* A connection that served before: this client's own, or one on offer. */
-static bool find_connected(struct conn *c, const struct origin *want)
-{
-	struct http *h = c->http;
-	bool is_own = c->server.io.fd >= 0 && !c->server.is_eof && !c->server.is_hup &&
-		!h->is_broken && origin_equal(&h->idle.origin, want);
-
-	spare_withdraw(&h->idle);
-	if (!is_own) {
-		http_drop_server(c);
-		if (!spare_take(c, want))
-			return false;
-		h->idle.origin = *want;
-		upstream_set_route(c, want->route);
-	}
-	if (h->up.kind == HTTP1_BODY_NONE || is_alive(c)) {
-		h->is_reused = true;
-		return true;
-	}
-	http_drop_server(c);
-	return false;
-}
-
-int request_dispatch(struct conn *c)
-{
-	struct http *h = c->http;
-	struct origin want = origin_of(c);
-	struct dial_target target = {
-		.host = &h->host,
-		.port = h->host_port,
-		.rule = h->rule,
-		.is_host_port = h->is_host_port,
-		.is_tls = h->is_tls,
-		.alpn = SESSION_ALPN_HTTP1,
-	};
-	struct refusal why;
-	int r;
-
-	if (find_connected(c, &want))
-		return send_head(c);
-	h->idle.origin = want;
-	h->request = REQUEST_DIAL;
-	r = dial_start(c, &target, on_dialled, &why);
-	if (r == 0)
-		return 0;
-	if (h->up.kind == HTTP1_BODY_NONE)
-		h->request = REQUEST_DONE;
-	return r < 0 ? request_refuse(c, &why) : send_head(c);
-}
-
 /* --- reading */
 
 /* CONNECT on a connection that carried other requests before. */
@@ -301,32 +181,80 @@ static void begin_request(struct conn *c, const struct http1_head *head)
 	h->is_host_port = false;
 	h->is_last = false;
 	h->method_len = head->method.len;
-	http_body_init(&h->up, head, false);
+	body_init(&h->up, head, false);
 	/* without a body there is nothing more to come */
 	h->request = h->up.kind == HTTP1_BODY_NONE ? REQUEST_DONE : REQUEST_DIAL;
 }
 
-static int decide(struct conn *c, const struct http1_head *head, const struct target *t)
+/* Prints the head for the next hop and goes on; with the body where it was collected. */
+static int prepare(struct conn *c, struct http1_head *head, struct buf *body)
+{
+	struct http *h = c->http;
+	struct http1_text path = {h->url.data + h->path_at, h->url.len - h->path_at};
+	struct refusal why;
+	int r = filter_request(c, head, &path, body, &why);
+
+	if (r == 0 && !body)
+		r = filter_request_body(c, head, &h->up.sieve, &h->up.is_rechunked, &why);
+	if (r < 0)
+		return request_refuse(c, &why);
+	if (body)
+		http1_set_body(head, HTTP1_BODY_LENGTH, body->len);
+	else if (h->up.is_rechunked)
+		http1_set_body(head, HTTP1_BODY_CHUNKED, 0);
+	buf_clear(&h->head);
+	hop_print_request(head, &h->host, h->host_port, h->is_tls ? 443 : 80, path, &h->head);
+	if (body)
+		buf_add(&h->head, body->data, body->len);
+	return h->head.is_failed ? -ENOMEM : request_dispatch(c);
+}
+
+static bool is_allowed(struct conn *c, const struct http1_head *head, struct http1_text path,
+	struct refusal *ret_why)
+{
+	enum policy_scheme scheme = c->http->is_tls ? POLICY_SCHEME_HTTPS : POLICY_SCHEME_HTTP;
+	struct http *h = c->http;
+
+	if (h->is_host_port)
+		return gate_host_port(c->proxy, h->host_port, ret_why);
+	return gate_request(
+		c->proxy, scheme, &h->host, h->host_port, head->method, path, &h->rule, ret_why);
+}
+
+/* raw: the head as it came, for the time after its body is known. */
+static int decide(struct conn *c, struct http1_head *head, const struct target *t, const char *raw,
+	size_t raw_len)
 {
 	struct http *h = c->http;
 	struct refusal why;
-	bool is_allowed;
+	int r;
 
 	print_url(h, t);
+	/* what a refusal says of the request */
 	buf_clear(&h->head);
-	hop_print_request(head, &h->host, h->host_port, h->is_tls ? 443 : 80,
-		(struct http1_text){h->url.data + h->path_at, h->url.len - h->path_at}, &h->head);
+	buf_add(&h->head, head->method.ptr, head->method.len);
 	if (h->head.is_failed || h->url.is_failed)
 		return -ENOMEM;
-	if (h->is_host_port)
-		is_allowed = gate_host_port(c->proxy, h->host_port, &why);
-	else
-		is_allowed =
-			gate_request(c->proxy, h->is_tls ? POLICY_SCHEME_HTTPS : POLICY_SCHEME_HTTP,
-				&h->host, h->host_port, head->method, t->decide, &h->rule, &why);
-	if (!is_allowed)
+	if (!is_allowed(c, head, t->decide, &why))
 		return request_refuse(c, &why);
-	return request_dispatch(c);
+	r = filter_begin(c, head, &why);
+	if (r < 0)
+		return request_refuse(c, &why);
+	return r > 0 ? collect_begin(c, head, raw, raw_len) : prepare(c, head, NULL);
+}
+
+int request_collected(struct conn *c)
+{
+	struct http1_head *head = &c->proxy->head;
+	struct filter *f = c->http->filter;
+
+	if (http1_parse_request(f->raw.data, f->raw.len, head) < 0)
+		return -EBADMSG;
+	/* the client's framing is over, and it has been told to go on */
+	for (size_t i = 0; i < head->n_fields; i++)
+		if (head->fields[i].id == HTTP1_NAME_EXPECT)
+			head->fields[i].is_hop = true;
+	return prepare(c, head, &f->body);
 }
 
 /* One whole head. */
@@ -370,9 +298,30 @@ static int take_head(struct conn *c, const char *data, size_t len)
 		print_url(h, &target);
 		buf_clear(&h->head);
 		buf_add(&h->head, head->method.ptr, head->method.len);
-		return refuse_plainly(c, reason, "Host and the connection's name or port differ");
+		return request_refuse_plainly(
+			c, reason, "Host and the connection's name or port differ");
 	}
-	return decide(c, head, &target);
+	return decide(c, head, &target, data, len);
+}
+
+/* Neither the rest of the body nor an answer to what went up is of use. */
+static int refuse_body(struct conn *c, int error)
+{
+	static const char malformed[] = "the chunked body is malformed";
+	struct http *h = c->http;
+	struct refusal why = {.reason = NEJ_REASON_FRAMING, .rule = h->rule, .detail = malformed};
+
+	if (h->up.error)
+		why = filter_refusal(c, error);
+	if (h->response != RESPONSE_HEAD) {
+		const struct ask ask = request_ask(h);
+
+		record_refused(c, &ask, &why, 0);
+		return CONN_RESET;
+	}
+	http_drop_server(c);
+	h->is_keep_alive = false;
+	return request_refuse(c, &why);
 }
 
 /* Body bytes go up. How many were used, 0 when they must wait. */
@@ -384,13 +333,9 @@ static ssize_t feed_body(struct conn *c, const char *data, size_t len)
 
 	if (half_is_blocked(&c->client, &c->server))
 		return 0;
-	r = http_body_move(c, &h->up, &c->client, &c->server, data, len, &n);
-	if (r == -EBADMSG && h->response == RESPONSE_HEAD) {
-		h->is_keep_alive = false;
-		return refuse_plainly(c, NEJ_REASON_FRAMING, "the chunked body is malformed");
-	}
-	if (r == -EBADMSG)
-		return CONN_RESET;
+	r = body_move(c, &h->up, &c->client, &c->server, data, len, &n);
+	if (r == -EBADMSG || h->up.error)
+		return refuse_body(c, r);
 	if (r < 0) {
 		/* the server reads no more; what it may have answered is read, the rest of the
 		 * body thrown away */
@@ -433,6 +378,8 @@ static ssize_t feed_once(struct conn *c, const char *data, size_t len)
 
 	if (h->request == REQUEST_BODY)
 		return feed_body(c, data, len);
+	if (h->request == REQUEST_COLLECT)
+		return collect_feed(c, data, len);
 	if (h->request != REQUEST_HEAD || h->response != RESPONSE_NONE)
 		return 0;
 	if (*data == '\r' || *data == '\n')

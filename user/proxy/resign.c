@@ -93,8 +93,9 @@ int resign_text(const struct resign_seed *key, const struct buf *text, char ret[
 	return r;
 }
 
-static int sign(const struct resign_seed *key, const struct sigv4 *s, const struct canonical_request *c,
-	struct canonical_reading reading, char ret[SIGV4_HEX_BYTES])
+static int sign(const struct resign_seed *key, const struct sigv4 *s,
+	const struct canonical_request *c, struct canonical_reading reading,
+	char ret[SIGV4_HEX_BYTES])
 {
 	char hash[SIGV4_HEX_BYTES];
 	struct buf text;

@@ -45,8 +45,8 @@ struct resign_seed {
 
 struct resigned {
 	struct resign_seed client, up; /* what chunks go on from */
-	struct buf authorization; /* the field's value; empty for a presigned URL */
-	struct buf path;          /* of a presigned URL, else empty */
+	struct buf authorization;      /* the field's value; empty for a presigned URL */
+	struct buf path;               /* of a presigned URL, else empty */
 	char body_hash[SIGV4_HEX_BYTES];
 };
 

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "../wire/hop.h"
+#include "filter.h"
 #include "half.h"
 #include "http.h"
 #include "pump.h"
@@ -27,6 +28,14 @@ static int refuse_answer(struct conn *c, int error, const char *detail)
 
 	http_drop_server(c);
 	return request_refuse(c, &why);
+}
+
+static int refuse_filtered(struct conn *c, int error)
+{
+	return error == -ENOMEM ? error
+				: refuse_answer(c, 0,
+					  "the server's answer cannot be looked through for "
+					  "credentials: its encoding is unknown or broken");
 }
 
 /* The response is over, the client has it or will have. */
@@ -53,7 +62,8 @@ static int server_ended(struct conn *c, int error)
 	struct http *h = c->http;
 
 	if (h->response == RESPONSE_BODY) {
-		if (h->down.kind == HTTP1_BODY_EOF && !error)
+		if (h->down.kind == HTTP1_BODY_EOF && !error &&
+			body_end(c, &h->down, &c->server, &c->client) == 0)
 			return end_response(c);
 		return CONN_RESET; /* cut short: the client must not take it for whole */
 	}
@@ -90,13 +100,17 @@ static int send_down(struct conn *c, struct buf *out, int flags)
 }
 
 /* 100, 102, 103: on to a client that knows them. */
-static int pass_interim(struct conn *c, const struct http1_head *head)
+static int pass_interim(struct conn *c, struct http1_head *head)
 {
 	const struct hop_reply how = {0};
 	struct buf *out = &c->proxy->out;
+	int r;
 
 	if (c->http->is_old)
 		return 0;
+	r = filter_response(c, head);
+	if (r < 0)
+		return refuse_filtered(c, r);
 	buf_clear(out);
 	hop_print_response(head, &how, out);
 	return send_down(c, out, 0);
@@ -104,7 +118,7 @@ static int pass_interim(struct conn *c, const struct http1_head *head)
 
 /* 101: the connection becomes a tunnel. rest: server bytes behind the head. */
 static int switch_protocols(
-	struct conn *c, const struct http1_head *head, const char *rest, size_t rest_len)
+	struct conn *c, struct http1_head *head, const char *rest, size_t rest_len)
 {
 	const struct hop_reply how = {0};
 	struct buf *out = &c->proxy->out;
@@ -113,6 +127,9 @@ static int switch_protocols(
 
 	if (!h->is_websocket || !head->is_websocket)
 		return refuse_answer(c, 0, "the server switched protocols unasked");
+	r = filter_response(c, head);
+	if (r < 0)
+		return refuse_filtered(c, r);
 	buf_clear(out);
 	hop_print_response(head, &how, out);
 	buf_add(out, rest, rest_len);
@@ -125,7 +142,7 @@ static ssize_t move_body(struct conn *c, const char *data, size_t len)
 {
 	struct http *h = c->http;
 	size_t n;
-	int r = http_body_move(c, &h->down, &c->server, &c->client, data, len, &n);
+	int r = body_move(c, &h->down, &c->server, &c->client, data, len, &n);
 
 	if (r < 0 || record_bytes(c, 0, n) < 0)
 		return CONN_RESET;
@@ -137,24 +154,44 @@ static ssize_t move_body(struct conn *c, const char *data, size_t len)
 	return r < 0 ? r : (ssize_t)len;
 }
 
-/* The final head, with as much of the body as came along. Negative or the bytes used of rest. */
-static ssize_t pass_final(
-	struct conn *c, const struct http1_head *head, const char *rest, size_t rest_len)
+/* What the filter makes of a final head and its body. */
+static int sieve_response(struct conn *c, struct http1_head *head)
 {
 	struct http *h = c->http;
-	struct hop_reply how = reply_of(h, head);
+	int r = filter_response(c, head);
+
+	if (r == 0)
+		r = filter_response_body(c, head, &h->down.sieve);
+	if (r < 0 || !h->down.sieve)
+		return r;
+	/* nobody knows how long it will be: in chunks, or to the connection's end */
+	h->down.is_rechunked = !h->is_old;
+	http1_set_body(head, h->is_old ? HTTP1_BODY_EOF : HTTP1_BODY_CHUNKED, 0);
+	return 0;
+}
+
+/* The final head, with as much of the body as came along. Negative or the bytes used of rest. */
+static ssize_t pass_final(
+	struct conn *c, struct http1_head *head, const char *rest, size_t rest_len)
+{
+	struct http *h = c->http;
 	struct buf *out = &c->proxy->out;
 	bool has_body = head->body != HTTP1_BODY_NONE;
+	struct hop_reply how;
 	size_t joined = 0;
 	ssize_t r;
 
-	h->is_last = how.is_close;
 	h->is_server_keep = head->is_keep_alive;
+	body_init(&h->down, head, h->is_old);
+	r = sieve_response(c, head);
+	if (r < 0)
+		return refuse_filtered(c, (int)r);
+	how = reply_of(h, head);
+	h->is_last = how.is_close;
 	h->response = RESPONSE_BODY;
-	http_body_init(&h->down, head, h->is_old);
 	buf_clear(out);
 	hop_print_response(head, &how, out);
-	if (h->down.kind == HTTP1_BODY_LENGTH && rest_len <= JOIN_BYTES) {
+	if (h->down.kind == HTTP1_BODY_LENGTH && !h->down.sieve && rest_len <= JOIN_BYTES) {
 		joined = rest_len < h->down.left ? rest_len : h->down.left;
 		buf_add(out, rest, joined);
 		h->down.left -= joined;

@@ -188,6 +188,11 @@ int secret_store_set(struct secret_store *store, const struct policy *policy,
 	return r;
 }
 
+void secret_store_clear(struct secret_store *store)
+{
+	exchange(store, NULL);
+}
+
 void secret_store_free(struct secret_store *store)
 {
 	if (!store)

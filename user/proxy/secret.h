@@ -41,6 +41,9 @@ void secret_store_free(struct secret_store *store); /* books that are still in u
 int secret_store_set(struct secret_store *store, const struct policy *policy,
 	const struct secret *items, size_t n);
 
+/* No state: what needs a credential is refused from now on. */
+void secret_store_clear(struct secret_store *store);
+
 /* The state for requests that this policy decides. NULL: there are no secrets, or they belong to
  * another policy. store may be NULL. */
 struct secret_book *secret_take(struct secret_store *store, const struct policy *policy);

@@ -181,6 +181,8 @@ static const int allowed[] = {
 	SCMP_SYS(futex_time64),
 	SCMP_SYS(madvise),
 	SCMP_SYS(membarrier),
+	SCMP_SYS(lseek), /* credentials that come later (delivery.c) */
+	SCMP_SYS(mlock),
 	SCMP_SYS(mremap),
 	SCMP_SYS(munmap),
 	SCMP_SYS(rseq),

@@ -29,6 +29,7 @@
 #include "../proxy/proxy.h"
 #include "../tls/session.h"
 #include "companion.h"
+#include "delivery.h"
 #include "isolate.h"
 #include "shed.h"
 
@@ -57,6 +58,7 @@ struct runtime {
 	const struct policy *policy_now;
 	uint32_t generation;
 	struct context *tls;
+	struct secret_store *secrets; /* NULL: the policy names none */
 	struct synth *synth;
 	struct learn *learn;
 	struct stub *stub; /* on lane 0 */
@@ -236,6 +238,20 @@ static int add_stub_sockets(struct runtime *rt)
 	return r;
 }
 
+/* The supervisor read the secrets anew. Values that cannot be taken are none: requests that need one
+ * are refused until the next come. */
+static void on_secrets(void *arg, int fd)
+{
+	struct runtime *rt = arg;
+	int r = rt->secrets ? delivery_take(fd, rt->policy_now, rt->secrets) : -EINVAL;
+
+	close(fd);
+	if (r < 0 && rt->secrets)
+		secret_store_clear(rt->secrets);
+	if (r < 0)
+		log_error("secrets that were read anew cannot be used: %s", strerror(-r));
+}
+
 static void on_hangup(void *arg)
 {
 	struct runtime *rt = arg;
@@ -259,16 +275,35 @@ static int stub_build(struct runtime *rt)
 	if (r < 0)
 		return r;
 	learn_on_hangup(rt->learn, on_hangup, rt);
+	learn_on_descriptor(rt->learn, on_secrets, rt);
 	options.learn = rt->learn;
 	r = stub_new(&options, &rt->stub);
 	return r < 0 ? r : add_stub_sockets(rt);
 }
 
+/* Whom to believe came from the supervisor, which has read the operator's files. */
 static int tls_build(struct runtime *rt, const char **ret_step)
 {
-	const struct context_options options = {.sandbox = "worker"};
+	static char roots[32];
+	const struct context_options options = {.sandbox = "worker", .root_bundle = roots};
 
+	if (!policy_inspects(rt->policy))
+		return 0;
+	snprintf(roots, sizeof(roots), "/proc/self/fd/%d", HANDOFF_FD_ROOTS);
 	return context_new(&options, &rt->tls, ret_step);
+}
+
+static int take_secrets(struct runtime *rt)
+{
+	int r;
+
+	if (!policy_secret_count(rt->policy_now))
+		return 0;
+	r = secret_store_new(&rt->secrets);
+	if (r >= 0)
+		r = delivery_take(HANDOFF_FD_SECRETS, rt->policy_now, rt->secrets);
+	close(HANDOFF_FD_SECRETS);
+	return r;
 }
 
 static int build(struct runtime *rt, const char **ret_step)
@@ -288,6 +323,10 @@ static int build(struct runtime *rt, const char **ret_step)
 	if (r >= 0) {
 		*ret_step = "synthetic addresses";
 		r = synth_new(rt->handoff->synth6, &rt->synth);
+	}
+	if (r >= 0) {
+		*ret_step = "the secrets";
+		r = take_secrets(rt);
 	}
 	if (r >= 0)
 		r = tls_build(rt, ret_step);
@@ -364,7 +403,17 @@ static int serve(struct runtime *rt)
 	stop_lanes(rt);
 	stub_free(rt->stub);
 	proxy_free(rt->lanes[0].proxy);
+	secret_store_free(rt->secrets);
 	return r < 0 ? EXIT_BROKEN : 0;
+}
+
+static int say_ready(const struct runtime *rt)
+{
+	_cleanup_(buf_done)
+	struct buf ca = {0};
+	int r = rt->tls ? context_print_ca(rt->tls, &ca) : 0;
+
+	return r < 0 ? r : companion_say_ready(HANDOFF_FD_CONTROL, ca.data, ca.len);
 }
 
 int runtime_main(void)
@@ -392,7 +441,7 @@ int runtime_main(void)
 		r = start_lanes(&rt);
 	}
 	if (r >= 0)
-		r = companion_say_ready(HANDOFF_FD_CONTROL, NULL, 0);
+		r = say_ready(&rt);
 	if (r < 0) {
 		log_error("cannot start: %s: %s", step, strerror(-r));
 		return EXIT_BROKEN;

@@ -563,3 +563,10 @@ int http1_chunks_feed(struct http1_chunks *c, const char *data, size_t len_bytes
 	*ret_used = len_bytes;
 	return 0;
 }
+
+void http1_set_body(struct http1_head *h, enum http1_body body, uint64_t length)
+{
+	h->body = body;
+	h->has_length = body == HTTP1_BODY_LENGTH;
+	h->length = length;
+}

@@ -103,6 +103,9 @@ void http1_chunks_done(struct http1_chunks *c);
 int http1_chunks_feed(struct http1_chunks *c, const char *data, size_t len_bytes, struct buf *out,
 	size_t *ret_used);
 
+/* The message goes on with another body than it came with. */
+void http1_set_body(struct http1_head *h, enum http1_body body, uint64_t length);
+
 bool http1_text_is(struct http1_text t, const char *lower); /* case-blind */
 
 #endif

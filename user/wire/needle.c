@@ -490,12 +490,12 @@ static bool is_searched(const struct needle *t)
 	return t->text && t->len >= NEEDLE_MIN_BYTES && t->len <= NEEDLE_MAX_BYTES;
 }
 
-/* Bits of the bitmap for this many bytes of texts: one in sixteen set, or fewer. */
+/* Bits of the bitmap for this many bytes of texts: one in 64 set, or fewer. */
 static unsigned bits_for(size_t n_bytes)
 {
 	unsigned bits = 14;
 
-	while (bits < 22 && n_bytes * 8 * 16 > 1u << bits)
+	while (bits < 22 && n_bytes * 8 * 64 > 1u << bits)
 		bits++;
 	return bits;
 }

@@ -23,6 +23,7 @@
 #include "../../../user/base/cleanup.h"
 #include "../../../user/base/clock.h"
 #include "../../../user/kernel/origin.h"
+#include "../../../user/policy/secret.h"
 #include "../../../user/proxy/proxy.h"
 #include "../wire/hello.h"
 
@@ -205,6 +206,38 @@ uint64_t policy_max_connections(const struct policy *p)
 {
 	(void)p;
 	return w.max_connections;
+}
+
+/* No sandbox of these tests has secrets. */
+size_t policy_secret_count(const struct policy *p)
+{
+	(void)p;
+	return 0;
+}
+
+bool policy_secret(const struct policy *p, size_t i, struct policy_secret *ret)
+{
+	(void)p;
+	(void)i;
+	(void)ret;
+	return false;
+}
+
+size_t policy_secrets_for(
+	const struct policy *p, const struct host *host, uint16_t port, uint16_t *ret, size_t max)
+{
+	(void)p;
+	(void)host;
+	(void)port;
+	(void)ret;
+	(void)max;
+	return 0;
+}
+
+const char *policy_sha256(const struct policy *p)
+{
+	(void)p;
+	return "";
 }
 
 /* --- names */

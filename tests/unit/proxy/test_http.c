@@ -34,10 +34,18 @@ static void absolute_form_becomes_origin_form_with_the_targets_host(void **state
 	assert_non_null(strstr(event_at(0).url, "/repos/x?q=1"));
 	assert_int_equal(event_at(1).kind, AUDIT_NETWORK_ALLOWED);
 	close(client);
-	expect_end(server);
-	close(server);
 	wait_idle();
 	assert_int_equal(count_events(), 2);
+	/* the next client's request to the same origin finds it */
+	client = connect_to(w.port);
+	put_with_port(client, "GET http://@/repos/y HTTP/1.1\r\nHost: @\r\n\r\n");
+	expect_with_port(server, "GET /repos/y HTTP/1.1\r\nHost: @\r\n\r\n");
+	put_text(server, "HTTP/1.1 204 No Content\r\n\r\n");
+	expect_text(client, "HTTP/1.1 204 No Content\r\n\r\n");
+	assert_int_equal(w.n_lookups, 1);
+	close(client);
+	close(server);
+	wait_idle();
 }
 
 static void denied_request_leaves_the_connection_usable(void **state)
