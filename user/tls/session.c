@@ -17,6 +17,24 @@
 
 /* --- what is to be sent */
 
+/* As send(2), with the error in the result; through the session below where there is one. */
+static ssize_t put(struct session *s, const void *data, size_t len, int flags)
+{
+	struct buf tx = s->io->tx;
+	ssize_t n;
+
+	if (!s->below) {
+		n = send(s->fd, data, len, MSG_NOSIGNAL | flags);
+		return n < 0 ? -errno : n;
+	}
+	/* it writes into the same buffer of the thread */
+	buf_init(&s->io->tx);
+	n = session_send(s->below, s->fd, data, len, flags & MSG_MORE);
+	buf_done(&s->io->tx);
+	s->io->tx = tx;
+	return n;
+}
+
 /* tx holds what OpenSSL just wrote. Behind bytes that wait it waits too. 0 or negative errno. */
 static int push(struct session *s, int flags)
 {
@@ -26,9 +44,8 @@ static int push(struct session *s, int flags)
 	if (!tx->len)
 		return tx->is_failed ? -ENOMEM : 0;
 	if (!s->out.len) {
-		n = send(s->fd, tx->data, tx->len, MSG_NOSIGNAL | flags);
-		if (n < 0 && errno != EAGAIN) {
-			n = -errno;
+		n = put(s, tx->data, tx->len, flags);
+		if (n < 0 && n != -EAGAIN) {
 			buf_clear(tx);
 			return (int)n;
 		}
@@ -43,25 +60,27 @@ static int push(struct session *s, int flags)
 
 bool session_is_clogged(const struct session *s)
 {
-	return s->out.len > 0;
+	return s->out.len > 0 || (s->below && session_is_clogged(s->below));
 }
 
 int session_flush(struct session *s, int fd)
 {
 	ssize_t n;
+	int r = s->below ? session_flush(s->below, fd) : 1;
 
-	if (!s->out.len)
-		return 1;
-	n = send(fd, s->out.data + s->out_off, s->out.len - s->out_off, MSG_NOSIGNAL);
+	if (r <= 0 || !s->out.len)
+		return r;
+	s->fd = fd;
+	n = put(s, s->out.data + s->out_off, s->out.len - s->out_off, 0);
 	if (n < 0)
-		return errno == EAGAIN ? 0 : -errno;
+		return n == -EAGAIN ? 0 : (int)n;
 	s->out_off += (size_t)n;
 	if (s->out_off < s->out.len)
 		return 0;
 	buf_done(&s->out);
 	buf_init(&s->out);
 	s->out_off = 0;
-	return 1;
+	return !session_is_clogged(s);
 }
 
 /* --- failures */
@@ -270,4 +289,6 @@ void session_shutdown(struct session *s, int fd)
 	SSL_shutdown(s->ssl);
 	ERR_clear_error();
 	(void)push(s, 0);
+	if (s->below)
+		session_shutdown(s->below, fd);
 }

@@ -40,6 +40,9 @@ struct session_peer {
 	/* PEM, read by the caller: believed instead of the roots (a forward proxy's CA). NULL */
 	const char *ca_pem;
 	size_t ca_pem_len;
+	/* The socket is under TLS already (a tunnel through an https forward proxy): what we say goes
+	 * through that session, which is owned by the new one on success. NULL: the socket is plain. */
+	struct session *below;
 };
 
 /* Towards an origin. 0; -ENOMEM; -EINVAL when ca_pem holds no certificate. */

@@ -37,6 +37,21 @@ static int take_first(struct session *s, char *out, int size)
 	return (int)n;
 }
 
+/* What the session below writes meanwhile is not to mix with what this one is about to send. */
+static ssize_t read_below(struct session *s, char *out, size_t size)
+{
+	struct buf tx = s->io->tx;
+	ssize_t n;
+
+	buf_init(&s->io->tx);
+	n = session_recv(s->below, s->fd, out, size);
+	buf_done(&s->io->tx);
+	s->io->tx = tx;
+	if (n < 0)
+		errno = (int)-n;
+	return n;
+}
+
 static int bio_read(BIO *bio, char *out, int size)
 {
 	struct session *s = BIO_get_data(bio);
@@ -49,7 +64,7 @@ static int bio_read(BIO *bio, char *out, int size)
 		BIO_set_retry_read(bio);
 		return -1;
 	}
-	n = recv(s->fd, out, (size_t)size, 0);
+	n = s->below ? read_below(s, out, (size_t)size) : recv(s->fd, out, (size_t)size, 0);
 	if (n < 0 && errno == EAGAIN) {
 		s->is_drained = true;
 		s->may_read = false;
@@ -59,9 +74,9 @@ static int bio_read(BIO *bio, char *out, int size)
 	} else if (n == 0) {
 		s->is_eof = true;
 	} else if (n < size) {
-		s->is_drained = true;
+		s->is_drained = !s->below || session_is_drained(s->below);
 	}
-	return (int)n;
+	return n < 0 ? -1 : (int)n;
 }
 
 static int bio_write(BIO *bio, const char *data, int len)
@@ -201,6 +216,7 @@ void session_free(struct session *s)
 	if (s->ssl && !s->failure)
 		SSL_set_shutdown(s->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
 	SSL_free(s->ssl);
+	session_free(s->below);
 	ERR_clear_error();
 	buf_done(&s->first);
 	buf_done(&s->out);
@@ -315,6 +331,7 @@ int session_new_client(struct session_io *io, const struct session_peer *peer, s
 		SSL_SESSION_free(old);
 	}
 	SSL_set_connect_state(s->ssl);
+	s->below = peer->below;
 	*ret = TAKE_PTR(s);
 	return 0;
 }

@@ -20,8 +20,9 @@ struct session_io {
 struct session {
 	SSL *ssl;
 	struct session_io *io;
-	int fd;           /* during a call */
-	int error;        /* negative errno of the socket */
+	struct session *below; /* instead of the plain socket; owned */
+	int fd;                /* during a call */
+	int error;             /* negative errno of the socket */
 	struct buf first; /* the client's first bytes, read by somebody else; until the handshake */
 	size_t first_off;
 	struct buf out; /* records the socket did not take */

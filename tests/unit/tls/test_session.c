@@ -16,6 +16,7 @@
 
 #include "../../../user/tls/ca.h"
 #include "../../../user/tls/session.h"
+#include "../../../user/tls/state.h"
 
 struct pair {
 	struct context *cx, *other;
@@ -246,6 +247,51 @@ static void bytes_arrive_whole_whatever_the_socket_takes(void **state)
 	free(back);
 }
 
+/* A tunnel through an https forward proxy: TLS inside TLS, on both ends here. */
+static void sessions_stack(void **state)
+{
+	enum { TOTAL = 1 << 20 };
+	struct host inner = host_of("origin.example");
+	struct pair *p = *state;
+	const struct session_peer peer = {.host = &inner,
+		.port = 443,
+		.ca_pem = p->pem,
+		.ca_pem_len = p->pem_len,
+		.below = NULL};
+	struct session_peer over = peer;
+	struct session *below_server;
+	char *data = calloc(1, TOTAL), *back = malloc(TOTAL + 1);
+	size_t sent = 0, got = 0;
+	int server, client;
+
+	memset(data, 'x', TOTAL);
+	begin(p, "proxy.example", "proxy.example", 0, 0, true);
+	shake(p, &server, &client);
+	assert_int_equal(server, 1);
+	over.below = p->client;
+	assert_int_equal(session_new_client(p->other_io, &over, &p->client), 0);
+	below_server = p->server;
+	assert_int_equal(session_new_server(p->io, &inner, 443, 0, NULL, 0, &p->server), 0);
+	p->server->below = below_server;
+	shake(p, &server, &client);
+	assert_int_equal(server, 1);
+	assert_int_equal(client, 1);
+	while (got < TOTAL) {
+		if (sent < TOTAL) {
+			ssize_t n = session_send(p->client, p->fds[1], data + sent, 65536, false);
+
+			assert_true(n == 65536 || n == -EAGAIN);
+			sent += n > 0 ? (size_t)n : 0;
+		} else {
+			assert_true(session_flush(p->client, p->fds[1]) >= 0);
+		}
+		got += read_all(p->server, p->fds[0], back + got, TOTAL + 1 - got);
+	}
+	assert_memory_equal(data, back, TOTAL);
+	free(data);
+	free(back);
+}
+
 static void end_and_cut_are_told_apart(void **state)
 {
 	struct pair *p = *state;
@@ -385,6 +431,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(protocol_is_agreed_or_refused, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			bytes_arrive_whole_whatever_the_socket_takes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(sessions_stack, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(end_and_cut_are_told_apart, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			first_bytes_read_by_others_count, set_up, tear_down),
