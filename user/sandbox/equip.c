@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -74,6 +75,7 @@ static int make_settings(struct sandbox *sb)
 	int r = fill_host_addrs(&h);
 
 	sb->companion_plan.settings_fd = fd;
+	snprintf(h.sandbox, sizeof(h.sandbox), "%s", sb->name);
 	fill_resolvers(sb, &h);
 	draw_synth6(h.synth6);
 	memcpy(sb->settings.synth6, h.synth6, sizeof(h.synth6));
@@ -146,5 +148,7 @@ int equip_finish(struct sandbox *sb, const struct companion_ready *ready)
 {
 	if (!policy_inspects(sb->policy))
 		return 0;
+	if (!ready->ca_len)
+		return -EBADMSG;
 	return anchors_write(&sb->anchors, ready->ca_der, ready->ca_len);
 }

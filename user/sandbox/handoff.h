@@ -51,6 +51,7 @@ struct handoff {
 	uint32_t has_listener; /* bit a handoff_listener */
 	uint16_t proxy_port, eager_port, stub_port, pad;
 	uint8_t synth6[8];
+	char sandbox[64]; /* its name */
 	struct endpoint servers[HANDOFF_MAX_SERVERS];
 	struct addr host_addrs[HANDOFF_MAX_HOST_ADDRS];
 };

@@ -35,10 +35,13 @@
 #define CAP_BPF 39
 #endif
 
+#define MAX_LOCKED_BYTES (64u << 20)
+
 void isolate_prepare(void)
 {
-	struct rlimit files;
+	struct rlimit files, locked = {MAX_LOCKED_BYTES, MAX_LOCKED_BYTES};
 
+	setrlimit(RLIMIT_MEMLOCK, &locked); /* credentials: we lose the right to lock more */
 	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
 		return;
 	files.rlim_cur = files.rlim_max;

@@ -285,7 +285,8 @@ static int stub_build(struct runtime *rt)
 static int tls_build(struct runtime *rt, const char **ret_step)
 {
 	static char roots[32];
-	const struct context_options options = {.sandbox = "worker", .root_bundle = roots};
+	const struct context_options options = {
+		.sandbox = rt->handoff->sandbox, .root_bundle = roots};
 
 	if (!policy_inspects(rt->policy))
 		return 0;
