@@ -105,6 +105,17 @@ void record_worker(const struct sandbox *sb, const char *detail)
 	audit_sink_add(sb->sink, &event);
 }
 
+void record_secrets(const struct sandbox *sb, const char *read, const char *failed)
+{
+	struct audit_event event = event_of(sb, AUDIT_SECRETS_READ);
+	struct buf b;
+
+	buf_init(&b);
+	add_text(&b, "read", read);
+	add_text(&b, "failed", failed);
+	add_with(sb, &event, &b);
+}
+
 void record_lost(const struct sandbox *sb, uint64_t count, const char *detail)
 {
 	struct audit_event event = event_of(sb, AUDIT_EVENTS_LOST);

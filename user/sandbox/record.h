@@ -9,6 +9,8 @@
 void record_started(const struct sandbox *sb);
 void record_adopted(const struct sandbox *sb, uint64_t n_records);
 void record_worker(const struct sandbox *sb, const char *detail);
+/* Names as of secrets_read_again. */
+void record_secrets(const struct sandbox *sb, const char *read, const char *failed);
 void record_lost(const struct sandbox *sb, uint64_t count, const char *detail);
 /* With the kernel's counters by reason and what of them stands in the log: they must agree. */
 void record_finished(const struct sandbox *sb);

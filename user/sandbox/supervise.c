@@ -5,6 +5,7 @@
  *   worker          pidfd: it died, so start another, at most RESTARTS a minute; then stay closed,
  *                   the listeners shut, so that connects are refused
  *   control socket  a new worker says it serves; then addresses to learn, checked again
+ *   SIGHUP          where there are secrets, and no terminal that hung up: they are read anew
  *   rings, kernel   events for the log, written once a round; a log that cannot be written refuses
  *                   all traffic (state->refuse for the worker, NEJ_F_AUDIT_FAILED for the hooks)
  *                   until it can
@@ -29,6 +30,7 @@
 #include "equip.h"
 #include "record.h"
 #include "refused.h"
+#include "renew.h"
 #include "shed.h"
 
 #define DRAIN_MS 50
@@ -50,7 +52,8 @@ struct supervisor {
 	struct loop_hook hook;
 	struct events *events;
 	struct refused *refused;
-	bool is_dirty; /* the sink holds something to write */
+	struct renew *renew; /* NULL: no secrets */
+	bool is_dirty;       /* the sink holds something to write */
 	bool is_audit_failed;
 	bool is_worker_ready;
 	uint64_t restarts_ms[RESTARTS]; /* when, the oldest first */
@@ -310,6 +313,36 @@ static void on_control(struct loop_io *io, uint32_t events)
 	}
 }
 
+/* --- secrets */
+
+static void on_renewed(void *arg, const char *read, const char *failed)
+{
+	struct supervisor *sv = arg;
+	_cleanup_close_ int fd = secrets_encode(&sv->sb->secrets);
+	int r = fd;
+
+	if (fd >= 0 && sv->sb->worker.control >= 0)
+		r = init_send(sv->sb->worker.control, INIT_SECRETS, 0, NULL, fd);
+	if (r < 0)
+		log_error("the worker keeps the secrets it has: %s", strerror(-r));
+	if (*read)
+		log_notice("secrets were read anew: %s", read);
+	if (*failed)
+		log_error("secrets cannot be read any more, requests that need them are refused: "
+			  "%s",
+			failed);
+	record_secrets(sv->sb, read, failed);
+	sv->is_dirty = true;
+}
+
+static void renew(struct supervisor *sv)
+{
+	int r = renew_start(sv->renew);
+
+	if (r < 0)
+		log_error("cannot read the secrets anew: %s", strerror(-r));
+}
+
 /* --- the command */
 
 static void tell_init(struct supervisor *sv, enum init_word word, int value)
@@ -388,6 +421,9 @@ static void on_signal(struct loop_io *io, uint32_t events)
 			sv->sb->terminal.is_given ||
 				(terminal_is_ours(&sv->sb->terminal) &&
 					terminal_wants_command(&sv->sb->terminal)));
+	else if (signal == SIGHUP && sv->renew && info.ssi_code != SI_KERNEL &&
+		!terminal_is_gone(&sv->sb->terminal))
+		renew(sv); /* for us: it asks for new secrets */
 	else if (info.ssi_code == SI_KERNEL || is_for_job(signal))
 		tell_init(sv, INIT_GROUP_SIGNAL, signal); /* from the terminal: for its job */
 	else
@@ -427,6 +463,8 @@ static int build(struct supervisor *sv)
 		r = watch_worker(sv);
 	if (r >= 0)
 		r = events_new(sv->loop, sb->object, add_kernel_event, sv, &sv->events);
+	if (r >= 0 && sb->secrets.n)
+		r = renew_new(sv->loop, &sb->secrets, on_renewed, sv, &sv->renew);
 	if (r >= 0 && sb->refused_fd >= 0)
 		r = refused_new(sv->loop, TAKE_FD(sb->refused_fd), add_family, sv, &sv->refused);
 	return r;
@@ -460,6 +498,7 @@ static void done(struct supervisor *sv)
 	sv->sb->n_families = refused_count(sv->refused, NEJ_REASON_FAMILY);
 	sv->sb->n_types = refused_count(sv->refused, NEJ_REASON_SOCKET_TYPE);
 	refused_free(sv->refused);
+	renew_free(sv->renew);
 	events_free(sv->events);
 	cleanup_close(&signal_fd);
 	loop_free(sv->loop);

@@ -18,6 +18,11 @@ bool terminal_is_ours(const struct terminal *t)
 	return t->fd >= 0 && tcgetpgrp(t->fd) == getpgrp();
 }
 
+bool terminal_is_gone(const struct terminal *t)
+{
+	return t->fd >= 0 && tcgetpgrp(t->fd) < 0;
+}
+
 bool terminal_wants_command(const struct terminal *t)
 {
 	return terminal_is_ours(t) && isatty(0) && isatty(1) && isatty(2);

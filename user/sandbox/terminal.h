@@ -23,6 +23,8 @@ struct terminal {
 void terminal_open(struct terminal *t);
 /* Is our process group in the foreground? */
 bool terminal_is_ours(const struct terminal *t);
+/* Has it hung up (tty_hangup)? */
+bool terminal_is_gone(const struct terminal *t);
 /* Does the command get the foreground at once? When all three streams are terminals; else only when
  * it wants to read or set it, so that a pager behind a pipe keeps it. */
 bool terminal_wants_command(const struct terminal *t);
