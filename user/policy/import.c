@@ -11,12 +11,19 @@
 
 static const struct format_row {
 	const char *word, *title;
+	bool is_text; /* or plain text: command lines, lists */
 	void (*read)(struct import *im, const struct yaml_node *root);
 } rows[IMPORT_FORMATS] = {
-	[IMPORT_TASK] = {"task", "an Agentfile or a task", import_read_task},
-	[IMPORT_SANDBOX_RUNTIME] = {"sandbox-runtime", "settings of sandbox-runtime",
+	[IMPORT_TASK] = {"task", "an Agentfile or a task", false, import_read_task},
+	[IMPORT_SANDBOX_RUNTIME] = {"sandbox-runtime", "settings of sandbox-runtime", false,
 		import_read_settings},
-	[IMPORT_CLAUDE] = {"claude-code", "settings of Claude Code", import_read_settings},
+	[IMPORT_CLAUDE] = {"claude-code", "settings of Claude Code", false, import_read_settings},
+	[IMPORT_HARDEN_RUNNER] = {"harden-runner", "endpoints of harden-runner", true,
+		import_read_harden},
+	[IMPORT_OPENSHELL] = {"openshell", "a policy of OpenShell", false, import_read_openshell},
+	[IMPORT_GH_AW] = {"gh-aw", "a workflow or options of gh-aw", true, import_read_gh_aw},
+	[IMPORT_DOCKER] = {"docker", "network rules of Docker's sandboxes", true,
+		import_read_docker},
 };
 
 const char *import_word(enum import_format format)
@@ -101,13 +108,114 @@ static bool is_task(const struct yaml_node *root)
 		has_task_key(import_peek(root, "agent")) || (sandbox && sandbox->kind == YAML_MAP);
 }
 
+/* gh-aw's front matter, or awf's configuration. */
+static bool is_gh_aw(const struct yaml_node *root)
+{
+	const struct yaml_node *network = import_peek(root, "network");
+
+	return import_peek(network, "allowDomains") || import_peek(network, "blockDomains") ||
+		import_peek(network, "allowed") || import_peek(network, "blocked") ||
+		(network && (import_peek(root, "engine") || import_peek(root, "safe-outputs")));
+}
+
+static bool has_harden_step(const struct yaml_node *job)
+{
+	const struct yaml_node *steps = import_peek(job, "steps");
+
+	for (const struct yaml_node *step = steps && steps->kind == YAML_LIST ? steps->first : NULL;
+		step; step = step->next) {
+		const struct yaml_node *uses = import_peek(step, "uses");
+
+		if (uses && uses->kind == YAML_SCALAR && strstr(uses->text, "harden-runner"))
+			return true;
+	}
+	return false;
+}
+
+static bool is_harden(const struct yaml_node *root)
+{
+	const struct yaml_node *jobs = import_peek(root, "jobs");
+
+	if (import_peek(root, "allowed-endpoints") || has_harden_step(import_peek(root, "runs")))
+		return true;
+	for (const struct yaml_node *job = jobs && jobs->kind == YAML_MAP ? jobs->first : NULL; job;
+		job = job->next)
+		if (has_harden_step(job))
+			return true;
+	return false;
+}
+
+static bool is_docker(const struct yaml_node *root)
+{
+	const struct yaml_node *network = import_peek(root, "network");
+	const struct yaml_node *kit = import_peek(import_peek(root, "permissions"), "network");
+	static const char *const keys[] = {"allowHosts", "allowedHosts", "blockHosts",
+		"blockedHosts", "blockCIDRs", "blockedCIDRs", "allow-host", "block-host"};
+
+	if (import_peek(root, "kind") &&
+		(import_peek(root, "schemaVersion") || import_peek(network, "allowedDomains")))
+		return true;
+	if (import_peek(kit, "allow") || import_peek(kit, "deny"))
+		return true;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (import_peek(root, keys[i]) || import_peek(network, keys[i]))
+			return true;
+	return false;
+}
+
 static enum import_format detect_map(const struct yaml_node *root)
 {
+	if (import_peek(root, "network_policies"))
+		return IMPORT_OPENSHELL;
+	if (is_harden(root))
+		return IMPORT_HARDEN_RUNNER;
+	if (is_docker(root))
+		return IMPORT_DOCKER;
 	if (has_settings_key(import_peek(root, "network")))
 		return IMPORT_SANDBOX_RUNTIME;
 	if (is_claude(root))
 		return IMPORT_CLAUDE;
+	if (is_gh_aw(root))
+		return IMPORT_GH_AW;
 	return is_task(root) ? IMPORT_TASK : IMPORT_NONE;
+}
+
+/* HOST:PORT. */
+static bool is_endpoint(const char *word)
+{
+	const char *colon = strrchr(word, ':');
+
+	return colon && colon > word && colon[1] && !strpbrk(word, "/\"'{}[],") &&
+		strspn(colon + 1, "0123456789") == strlen(colon + 1);
+}
+
+static enum import_format detect_words(const char *text, size_t len, struct arena *arena)
+{
+	struct import scratch = {.text = text, .len = len, .arena = *arena};
+	bool is_list = false, is_other = false, is_sbx = false;
+	enum import_format format = IMPORT_NONE;
+	struct import_words words;
+	struct yaml_node word;
+
+	import_words_init(&scratch, &words);
+	while (format == IMPORT_NONE && import_next_word(&scratch, &words, &word)) {
+		if (!strncmp(word.text, "--allow-domains", 15) ||
+			!strncmp(word.text, "--block-domains", 15))
+			format = IMPORT_GH_AW;
+		else if (!strncmp(word.text, "--allow-host", 12) ||
+			!strncmp(word.text, "--block-host", 12) ||
+			!strncmp(word.text, "--block-cidr", 12) ||
+			!strncmp(word.text, "--bypass-host", 13) ||
+			(is_sbx && !strcmp(word.text, "policy")))
+			format = IMPORT_DOCKER;
+		is_sbx = !strcmp(word.text, "sbx");
+		is_list = is_list || is_endpoint(word.text);
+		is_other = is_other || !is_endpoint(word.text);
+	}
+	*arena = scratch.arena;
+	if (format == IMPORT_NONE && is_list && !is_other)
+		format = IMPORT_HARDEN_RUNNER;
+	return format;
 }
 
 enum import_format import_detect(const char *text, size_t len_bytes)
@@ -116,12 +224,15 @@ enum import_format import_detect(const char *text, size_t len_bytes)
 	struct yaml_node *root = NULL;
 	struct err_list errs;
 	struct arena arena;
+	int r;
 
 	err_init(&errs, NULL);
 	arena_init(&arena);
-	if (yaml_parse(text, front_matter_len(text, len_bytes), &arena, &errs, &root) == 0 &&
-		root && root->kind == YAML_MAP)
+	r = yaml_parse(text, front_matter_len(text, len_bytes), &arena, &errs, &root);
+	if (!r && root && root->kind == YAML_MAP)
 		format = detect_map(root);
+	else
+		format = detect_words(text, len_bytes, &arena);
 	arena_done(&arena);
 	return format;
 }
@@ -148,6 +259,27 @@ void import_done(struct import *im)
 	arena_done(&im->arena);
 }
 
+/* NULL in *ret for plain text. */
+static int read_root(struct import *im, struct yaml_node **ret)
+{
+	const struct format_row *row = &rows[im->format];
+	struct yaml_node *root = NULL;
+	struct err_list errs;
+	int r;
+
+	err_init(&errs, im->errs->file);
+	r = yaml_parse(im->text, front_matter_len(im->text, im->len), &im->arena, &errs, &root);
+	if (r == -ENOMEM)
+		return r;
+	*ret = !r && root && root->kind == YAML_MAP ? root : NULL;
+	if (*ret || row->is_text)
+		return 0;
+	if (!r)
+		err_add(&errs, 1, 1, NULL, "%s must be a map of keys", row->title);
+	*im->errs = errs;
+	return -EINVAL;
+}
+
 static int compare_notes(const void *a, const void *b)
 {
 	const struct import_note *x = a, *y = b;
@@ -168,13 +300,9 @@ int import_read(const char *text, size_t len_bytes, enum import_format from, str
 			"this is none of the formats that can be imported");
 		return -EINVAL;
 	}
-	r = yaml_parse(text, front_matter_len(text, len_bytes), &ret->arena, errs, &root);
+	r = read_root(ret, &root);
 	if (r < 0)
 		return r;
-	if (!root || root->kind != YAML_MAP) {
-		err_add(errs, 1, 1, NULL, "%s must be a map of keys", rows[ret->format].title);
-		return -EINVAL;
-	}
 	rows[ret->format].read(ret, root);
 	if (ret->arena.is_failed || ret->rules.is_failed || ret->notes.is_failed ||
 		ret->privates.is_failed)

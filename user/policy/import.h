@@ -20,6 +20,10 @@ enum import_format {
 	IMPORT_TASK, /* an Agentfile, or a task with `sandbox.network_mode` */
 	IMPORT_SANDBOX_RUNTIME,
 	IMPORT_CLAUDE,
+	IMPORT_HARDEN_RUNNER,
+	IMPORT_OPENSHELL,
+	IMPORT_GH_AW,
+	IMPORT_DOCKER,
 	IMPORT_FORMATS
 };
 

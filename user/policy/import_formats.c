@@ -245,6 +245,15 @@ bool import_host(struct import *im, const struct yaml_node *entry, const char *t
 	return take_pattern(im, entry, &p, ret);
 }
 
+bool import_has_odd_star(const char *text)
+{
+	const char *star = strchr(text, '*');
+
+	return star &&
+		(star != text || (star[1] && star[1] != '.' && star[1] != ':') ||
+			strchr(star + 1, '*'));
+}
+
 void import_open_range(struct import *im, unsigned int line, const char *range)
 {
 	char plain[2 * ADDR_TEXT_BYTES];
@@ -260,6 +269,9 @@ void import_open_range(struct import *im, unsigned int line, const char *range)
 		return;
 	switch (addr_classify(&p.addr, NULL)) {
 	case NEJ_RANGE_PRIVATE:
+		for (size_t i = 0; i < DRAFT_COUNT(im->privates, const char *); i++)
+			if (!strcmp(*DRAFT_AT(im->privates, const char *, i), plain))
+				return;
 		text = import_printf(im, "%s", plain);
 		buf_add(&im->privates, &text, sizeof(text));
 		import_note(im, line, false, "allowed names may resolve to %s too", plain);

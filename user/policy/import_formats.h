@@ -14,6 +14,10 @@
 /* Each reads the root of its document (NULL: it is plain text, import.text). */
 void import_read_task(struct import *im, const struct yaml_node *root);
 void import_read_settings(struct import *im, const struct yaml_node *root);
+void import_read_harden(struct import *im, const struct yaml_node *root);
+void import_read_openshell(struct import *im, const struct yaml_node *root);
+void import_read_gh_aw(struct import *im, const struct yaml_node *root);
+void import_read_docker(struct import *im, const struct yaml_node *root);
 
 /* --- looking up */
 
@@ -70,8 +74,51 @@ struct import_host {
 bool import_host(struct import *im, const struct yaml_node *entry, const char *text, size_t len,
 	struct import_host *ret);
 
+/* The same for a name with a star: `*` within a label, or elsewhere than first, cannot be said. */
+bool import_has_odd_star(const char *text);
+
 /* An address range that is not global has to be under `private` to be reached; what is never
  * reached is noted. */
 void import_open_range(struct import *im, unsigned int line, const char *range);
+
+/* --- entries outside of lists: import_text.c */
+
+/* A text word by word, as a shell reads it: quotes, `#` comments, a backslash joins lines. */
+struct import_words {
+	const char *at, *end;
+	unsigned int line, column;
+	bool is_first; /* of its line */
+};
+
+void import_words_init(struct import *im, struct import_words *ret);
+/* The next word as a scalar (is_plain: the first of its line); false at the end. */
+bool import_next_word(struct import *im, struct import_words *w, struct yaml_node *ret);
+
+/* Each word of a scalar, at its own place in the text. */
+void import_each_word(struct import *im, const struct yaml_node *scalar,
+	void (*take)(struct import *im, const struct yaml_node *word, void *arg), void *arg);
+/* Each piece between commas or line ends. */
+void import_each_piece(struct import *im, const struct yaml_node *list,
+	void (*take)(struct import *im, const struct yaml_node *piece, void *arg), void *arg);
+
+/* --- requests: import_requests.c */
+
+struct import_request {
+	const struct yaml_node *entry;
+	const char *key;
+	const char *methods; /* `GET,HEAD`; NULL: any */
+	const char *host;    /* as a target has it, port and scheme included */
+	const char *path;    /* a glob: `*` in a segment, `**` as a segment; NULL: every path */
+	/* What is asked of this host is decided by its own entries, not by those of patterns that
+	 * cover it too. */
+	bool is_own;
+};
+
+/* Collected first (list: from buf_init to buf_done), because their order is not that of the file. */
+void import_add_request(
+	struct import *im, struct buf *list, bool is_deny, const struct import_request *request);
+/* Nothing of the request's host can be allowed: only is_own and the host count. */
+void import_close_host(struct buf *list, const struct import_request *request);
+void import_put_requests(struct import *im, struct buf *list);
 
 #endif
