@@ -20,12 +20,20 @@ struct ask {
 	const char *note; /* for the record of what is allowed; NULL */
 };
 
+/* Said instead of nej's own text: the error of the protocol that was asked. */
+struct refuse_answer {
+	uint16_t status;
+	const char *body; /* application/json; NULL: nej's own text with this status */
+	size_t body_len;
+};
+
 /* Why it was refused or what failed. */
 struct refusal {
 	enum nej_reason reason;
-	uint32_t rule;      /* POLICY_NO_RULE */
-	int error;          /* negative errno of a failed dial; 0 */
-	const char *detail; /* for people; NULL */
+	uint32_t rule;                      /* POLICY_NO_RULE */
+	int error;                          /* negative errno of a failed dial; 0 */
+	const char *detail;                 /* for people; NULL */
+	const struct refuse_answer *answer; /* NULL: nej's own */
 };
 
 /* The start of an attempt: now. */

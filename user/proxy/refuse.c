@@ -40,6 +40,8 @@ static const struct {
 
 uint16_t refuse_status(const struct refusal *why)
 {
+	if (why->answer)
+		return why->answer->status;
 	if (why->error == -ETIMEDOUT)
 		return 504;
 	return answers[why->reason].status ? answers[why->reason].status : 403;
@@ -58,10 +60,16 @@ static enum socks5_reply reply_of(enum nej_reason reason)
 static const char *phrase_of(uint16_t status)
 {
 	switch (status) {
+	case 200:
+		return "OK";
 	case 400:
 		return "Bad Request";
 	case 407:
 		return "Proxy Authentication Required";
+	case 413:
+		return "Content Too Large";
+	case 415:
+		return "Unsupported Media Type";
 	case 421:
 		return "Misdirected Request";
 	case 500:
@@ -237,11 +245,14 @@ static void add_json(struct buf *b, const struct policy *policy, const struct as
 void refuse_print(const struct policy *policy, const struct ask *ask, const struct refusal *why,
 	const struct refuse_shape *shape, struct buf *out)
 {
+	bool is_given = why->answer && why->answer->body;
 	uint16_t status = refuse_status(why);
 	struct buf body;
 
 	buf_init(&body);
-	if (ask->wants_json)
+	if (is_given)
+		buf_add(&body, why->answer->body, why->answer->body_len);
+	else if (ask->wants_json)
 		add_json(&body, policy, ask, why);
 	else
 		add_plain(&body, policy, ask, why);
@@ -249,7 +260,8 @@ void refuse_print(const struct policy *policy, const struct ask *ask, const stru
 		"HTTP/1.1 %u %s\r\nX-Nej-Reason: %s\r\nContent-Type: %s\r\n"
 		"Cache-Control: no-store\r\nContent-Length: %zu\r\n%s%s\r\n",
 		status, phrase_of(status), reason_word(why->reason),
-		ask->wants_json ? "application/json" : "text/plain; charset=utf-8", body.len,
+		is_given || ask->wants_json ? "application/json" : "text/plain; charset=utf-8",
+		body.len,
 		status == 407 ? "Proxy-Authenticate: Basic realm=\"nej\", charset=\"UTF-8\"\r\n"
 			      : "",
 		shape->is_close ? "Connection: close\r\n" : "");

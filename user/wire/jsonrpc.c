@@ -159,15 +159,12 @@ bool jsonrpc_find_denied(
 
 bool jsonrpc_agrees(const struct jsonrpc *r, const char *member, const char *value, size_t len)
 {
-	static const char encoded[] = "=?base64?";
 	uint32_t token = JSON_NONE;
 	struct buf text;
 	bool is_same;
 
 	if (r->is_batch)
 		return false;
-	if (len >= sizeof(encoded) - 1 && !strncasecmp(value, encoded, sizeof(encoded) - 1))
-		return true;
 	if (!strcmp(member, "method"))
 		token = json_member(&r->json, 0, "method");
 	else if (is_call(&r->json, 0))

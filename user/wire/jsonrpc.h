@@ -36,8 +36,7 @@ bool jsonrpc_find_denied(
 	const struct jsonrpc *r, jsonrpc_allows allows, const void *arg, struct buf *ret_tool);
 
 /* The method or the tool of the only message, as the headers Mcp-Method and Mcp-Name repeat them:
- * false where the header says something else. A value beyond ASCII is `=?base64?...?=` there and
- * not compared. */
+ * false where the header says something else. */
 bool jsonrpc_agrees(const struct jsonrpc *r, const char *member, const char *value, size_t len);
 
 struct jsonrpc_error {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../include/bounds.h"
 #include "../base/cleanup.h"
 
 #define FOLD_BYTES 16
@@ -14,6 +15,7 @@ struct toollist {
 	struct sieve sieve;
 	struct toollist_policy policy;
 	struct buf kept;   /* what was read and not yet passed on: of an event, its lines */
+	size_t counted;    /* of kept, in *policy.held_bytes */
 	size_t line;       /* in kept: where the line being read begins */
 	bool has_data;     /* kept holds data lines */
 	bool is_behind_cr; /* a LF now belongs to the line end before */
@@ -151,12 +153,24 @@ static struct toollist *toollist_of(struct sieve *s)
 	return (struct toollist *)(void *)s; /* sieve is its first member */
 }
 
+/* What is kept counts, for all connections together. */
+static int count(struct toollist *t)
+{
+	size_t *held = t->policy.held_bytes;
+
+	if (!held)
+		return 0;
+	*held += t->kept.cap - t->counted;
+	t->counted = t->kept.cap;
+	return *held > NEJ_MAX_HELD_BYTES ? -ENOBUFS : 0;
+}
+
 static int keep(struct toollist *t, const char *data, size_t len)
 {
 	if (len > TOOLLIST_MAX_BYTES - t->kept.len)
-		return -EFBIG;
+		return -ENOBUFS;
 	buf_add(&t->kept, data, len);
-	return t->kept.is_failed ? -ENOMEM : 0;
+	return t->kept.is_failed ? -ENOMEM : count(t);
 }
 
 static int pass_kept(struct toollist *t, struct buf *out)
@@ -349,8 +363,7 @@ static void toollist_free(struct sieve *s)
 	struct toollist *t = toollist_of(s);
 
 	buf_done(&t->kept);
-	if (t->policy.free_arg)
-		t->policy.free_arg(t->policy.arg);
+	count(t);
 	free(t);
 }
 

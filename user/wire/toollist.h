@@ -10,13 +10,13 @@
 #include "jsonrpc.h"
 #include "sieve.h"
 
-#define TOOLLIST_MAX_BYTES (16u << 20) /* kept back of one answer or event: -EFBIG */
+#define TOOLLIST_MAX_BYTES (16u << 20) /* kept back of one answer or event: -ENOBUFS */
 
-/* Who says what is allowed; free_arg (may be NULL) gives arg back with the sieve. */
+/* Who says what is allowed, for as long as the sieve lives. */
 struct toollist_policy {
 	jsonrpc_allows allows;
-	void *arg;
-	void (*free_arg)(void *arg);
+	const void *arg;
+	size_t *held_bytes; /* counts what is kept back, up to NEJ_MAX_HELD_BYTES; NULL */
 };
 
 /* A response with results: appends it to out without the tools that are not allowed. 1: something
@@ -25,7 +25,7 @@ struct toollist_policy {
 int toollist_filter(
 	const char *text, size_t len_bytes, const struct toollist_policy *p, struct buf *out);
 
-/* Content-Type application/json: kept until it is whole. NULL without memory (arg is not freed). */
+/* Content-Type application/json: kept until it is whole. NULL without memory. */
 struct sieve *toollist_new_json(const struct toollist_policy *p);
 /* text/event-stream (WHATWG HTML, 9.2): kept are data lines until their event ends. */
 struct sieve *toollist_new_events(const struct toollist_policy *p);

@@ -158,7 +158,6 @@ static void headers_must_say_what_the_body_says(void **state)
 	assert_false(jsonrpc_agrees(&r, "method", "tools/list", 10));
 	assert_true(jsonrpc_agrees(&r, "name", "search", 6));
 	assert_false(jsonrpc_agrees(&r, "name", "delete", 6));
-	assert_true(jsonrpc_agrees(&r, "name", "=?BASE64?c2VhcmNo?=", 19));
 	jsonrpc_done(&r);
 }
 
