@@ -8,7 +8,19 @@
 #include "half.h"
 #include "http.h"
 
-static const char too_large[] = "the body is larger than nej looks through for this rule";
+static int refuse_too_large(struct conn *c)
+{
+	static const struct refuse_answer answer = {.status = 413};
+	const struct refusal why = {
+		.reason = NEJ_REASON_FRAMING,
+		.rule = c->http->rule,
+		.detail = "the body is larger than nej looks through for this rule",
+		.answer = &answer,
+	};
+
+	c->http->is_keep_alive = false;
+	return request_refuse(c, &why);
+}
 
 int collect_begin(struct conn *c, const struct http1_head *head, const char *raw, size_t raw_len)
 {
@@ -17,10 +29,8 @@ int collect_begin(struct conn *c, const struct http1_head *head, const char *raw
 	struct filter *f = h->filter;
 	int r = 0;
 
-	if (head->body == HTTP1_BODY_LENGTH && head->length > f->max_body) {
-		h->is_keep_alive = false;
-		return request_refuse_plainly(c, NEJ_REASON_FRAMING, too_large);
-	}
+	if (head->body == HTTP1_BODY_LENGTH && head->length > f->max_body)
+		return refuse_too_large(c);
 	buf_add(&f->raw, raw, raw_len);
 	if (f->raw.is_failed)
 		return -ENOMEM;
@@ -40,10 +50,12 @@ ssize_t collect_feed(struct conn *c, const char *data, size_t len_bytes)
 	size_t n;
 	int r = body_read(&h->up, data, len_bytes, &f->body, &n);
 
-	if (r == -EBADMSG || (r >= 0 && f->body.len > f->max_body)) {
+	if (r >= 0 && f->body.len > f->max_body)
+		return refuse_too_large(c);
+	if (r == -EBADMSG) {
 		h->is_keep_alive = false;
 		return request_refuse_plainly(
-			c, NEJ_REASON_FRAMING, r < 0 ? "the chunked body is malformed" : too_large);
+			c, NEJ_REASON_FRAMING, "the chunked body is malformed");
 	}
 	if (r == 0)
 		return (ssize_t)n;

@@ -14,7 +14,6 @@
 #include "../wire/url.h"
 
 #define MAX_SHOWN_BYTES 128
-#define STATUS_TOO_LARGE 413
 #define STATUS_UNSUPPORTED 415
 
 /* Everything a refusal or a sieve may need is copied: the policy may be replaced meanwhile. */
@@ -111,15 +110,6 @@ static int refuse_as(struct content *ct, uint16_t status, struct refusal *ret_wh
 	return -EACCES;
 }
 
-struct refusal content_too_large(struct content *ct)
-{
-	struct refusal why;
-
-	refuse(ct, NEJ_REASON_FRAMING, STATUS_TOO_LARGE,
-		"the body is too large to be looked into, as the rule wants it", &why);
-	return why;
-}
-
 static bool is_identity(struct http1_text value)
 {
 	return !value.len || http1_text_is(value, "identity");
@@ -129,7 +119,7 @@ static bool is_encoded(const struct http1_head *head)
 {
 	for (size_t i = 0; i < head->n_fields; i++)
 		if (http1_text_is(head->fields[i].name, "content-encoding") &&
-			!is_identity(head->fields[i].value))
+			!head->fields[i].is_hop && !is_identity(head->fields[i].value))
 			return true;
 	return false;
 }

@@ -29,9 +29,6 @@ int content_begin(struct content *ct, const struct http1_head *head, struct refu
 int content_request(struct content *ct, struct http1_head *head, const struct buf *body,
 	struct refusal *ret_why);
 
-/* The refusal of a body that is longer than CONTENT_MAX_BODY. */
-struct refusal content_too_large(struct content *ct);
-
 /* The sieve for a final response's body, *ret NULL without; its length may change. What it keeps back
  * is counted in *held_bytes, up to NEJ_MAX_HELD_BYTES. 0; -EPROTONOSUPPORT: it cannot be read;
  * -ENOMEM. */

@@ -96,7 +96,7 @@ static bool find_connected(struct conn *c, const struct origin *want)
 		h->idle.origin = *want;
 		upstream_set_route(c, want->route);
 	}
-	if (h->up.kind == HTTP1_BODY_NONE || is_alive(c)) {
+	if ((h->up.kind == HTTP1_BODY_NONE && !filter_has_body(h->filter)) || is_alive(c)) {
 		h->is_reused = true;
 		return true;
 	}

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "content.h"
 #include "http.h"
 #include "inject.h"
 
@@ -16,6 +17,7 @@ void filter_free(struct filter *f)
 	if (!f)
 		return;
 	inject_free(f->inject);
+	content_free(f->content);
 	buf_wipe(&f->scratch);
 	buf_wipe(&f->raw);
 	buf_wipe(&f->body);
@@ -40,43 +42,78 @@ struct refusal filter_refusal(const struct conn *c, int error)
 	return why;
 }
 
-int filter_begin(struct conn *c, const struct http1_head *head, struct refusal *ret_why)
+static int make_parts(struct conn *c, struct filter *f)
 {
+	const struct policy *policy = *c->proxy->o.policy;
 	struct http *h = c->http;
 	const struct inject_ask ask = {
-		.policy = *c->proxy->o.policy,
+		.policy = policy,
 		.host = &h->host,
 		.port = h->host_port,
 		.is_tls = h->is_tls,
 	};
-	struct inject *inject = NULL;
-	int r;
+	const struct http1_text path = {h->url.data + h->path_at, h->url.len - h->path_at};
+	int r = c->proxy->o.secrets ? inject_new(c->proxy->o.secrets, &ask, &f->inject) : 0;
 
-	(void)head;
-	if (!c->proxy->o.secrets)
-		return 0;
-	r = inject_new(c->proxy->o.secrets, &ask, &inject);
-	if (r < 0 || !inject)
-		return r < 0 ? fail(c, r, ret_why) : 0;
-	h->filter = calloc(1, sizeof(*h->filter));
-	if (!h->filter) {
-		inject_free(inject);
-		return fail(c, -ENOMEM, ret_why);
-	}
-	h->filter->inject = inject;
-	return 0;
+	return r < 0 || h->is_host_port ? r : content_new(policy, h->rule, path, &f->content);
 }
 
+int filter_begin(struct conn *c, const struct http1_head *head, struct refusal *ret_why)
+{
+	struct http *h = c->http;
+	struct filter parts = {0};
+	int r = make_parts(c, &parts);
+
+	if (r == 0 && (parts.inject || parts.content)) {
+		h->filter = calloc(1, sizeof(*h->filter));
+		r = h->filter ? 0 : -ENOMEM;
+	}
+	if (r < 0) {
+		inject_free(parts.inject);
+		content_free(parts.content);
+		return fail(c, r, ret_why);
+	}
+	if (!h->filter)
+		return 0;
+	*h->filter = parts;
+	h->filter->max_body = CONTENT_MAX_BODY;
+	return parts.content ? content_begin(parts.content, head, ret_why) : 0;
+}
+
+/* A collected body through the sieve for credentials. */
+static int inject_collected(struct filter *f, const struct http1_head *head, struct buf *body)
+{
+	struct sieve *sieve = NULL;
+	struct buf sieved = {0};
+	bool is_swap;
+	int r = inject_body(f->inject, head, &sieve, &is_swap);
+
+	if (r == 0 && sieve) {
+		r = sieve_feed(sieve, body->data, body->len, &sieved);
+		if (r == 0)
+			r = sieve_finish(sieve, &sieved);
+		buf_wipe(body);
+		*body = sieved;
+	}
+	sieve_free(sieve);
+	return r;
+}
+
+/* What is in a body is judged before credentials get into it. */
 int filter_request(struct conn *c, struct http1_head *head, struct http1_text *path,
 	struct buf *body, struct refusal *ret_why)
 {
 	struct filter *f = c->http->filter;
 	int r;
 
-	(void)body;
 	if (!f)
 		return 0;
+	r = f->content ? content_request(f->content, head, body, ret_why) : 0;
+	if (r < 0)
+		return r;
 	r = inject_head(f->inject, head, path, &f->scratch);
+	if (r == 0 && body)
+		r = inject_collected(f, head, body);
 	return r < 0 ? fail(c, r, ret_why) : 0;
 }
 
@@ -107,11 +144,20 @@ int filter_response(struct conn *c, struct http1_head *head)
 int filter_response_body(struct conn *c, struct http1_head *head, struct sieve **ret)
 {
 	struct filter *f = c->http->filter;
+	struct sieve *lists = NULL, **last = ret;
+	int r;
 
 	*ret = NULL;
-	if (!f || !inject_is_scrubbed(f->inject) || head->body == HTTP1_BODY_NONE)
+	if (!f || head->body == HTTP1_BODY_NONE)
 		return 0;
-	return inject_response_body(f->inject, head, ret);
+	r = inject_response_body(f->inject, head, ret);
+	if (r == 0 && f->content)
+		r = content_response_body(f->content, head, &c->proxy->held_bytes, &lists);
+	/* behind what decompresses */
+	while (*last)
+		last = &(*last)->next;
+	*last = lists;
+	return r;
 }
 
 uint64_t filter_identity(const struct conn *c)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What an allowed request and its response must pass beyond the policy's verdict: credentials
- * (inject.h), and whatever else looks into them. A request that has to do with none of it has no
+ * (inject.h), and what its rule says of its content (content.h). A request that has to do with none of it has no
  * filter. Internal to user/proxy.
  */
 #ifndef NEJ_PROXY_FILTER_H
@@ -10,17 +10,25 @@
 #include "body.h"
 #include "record.h"
 
+struct content;
 struct inject;
 
 struct filter {
-	struct inject *inject;
-	struct buf scratch; /* texts of fields that were replaced; holds credentials */
-	struct buf raw;     /* the request's head as it came, while its body is collected */
-	struct buf body;    /* collected, without framing */
-	size_t max_body;    /* what may be collected; 0: nothing is */
+	struct inject *inject;   /* NULL: no credentials */
+	struct content *content; /* NULL: the rule says nothing of it */
+	struct buf scratch;      /* texts of fields that were replaced; holds credentials */
+	struct buf raw;          /* the request's head as it came, while its body is collected */
+	struct buf body;         /* collected, without framing */
+	size_t max_body;         /* what may be collected; 0: nothing is */
 };
 
 void filter_free(struct filter *f); /* NULL is fine */
+
+/* A body goes up with the head, and so must not be sent a second time. */
+static inline bool filter_has_body(const struct filter *f)
+{
+	return f && f->body.len;
+}
 
 /* A request is allowed: makes c->http->filter if it has to pass one. 1: its body is wanted first,
  * at most max_body of it; 0: filter_request at once; negative: refused, *ret_why says why. */

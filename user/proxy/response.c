@@ -35,7 +35,8 @@ static int refuse_filtered(struct conn *c, int error)
 	return error == -ENOMEM ? error
 				: refuse_answer(c, 0,
 					  "the server's answer cannot be looked through for "
-					  "credentials: its encoding is unknown or broken");
+					  "what the policy keeps back: its encoding is "
+					  "unknown or broken");
 }
 
 /* The response is over, the client has it or will have. */
@@ -69,7 +70,7 @@ static int server_ended(struct conn *c, int error)
 	}
 	/* an idle connection may be closed at any time; a request that met it is sent again once */
 	if (h->is_reused && !h->server_in.len && h->request == REQUEST_DONE &&
-		h->up.kind == HTTP1_BODY_NONE) {
+		h->up.kind == HTTP1_BODY_NONE && !filter_has_body(h->filter)) {
 		http_drop_server(c);
 		return request_dispatch(c);
 	}

@@ -9,6 +9,8 @@ import os
 import time
 import urllib.parse
 
+from mcp import do_mcp
+
 
 class Request:
     """One request read from a stream; method is None at its end."""
@@ -128,7 +130,8 @@ def do_websocket(conn, request, stream):
 
 
 PATHS = {"/headers": do_headers, "/big": do_big, "/upload": do_upload, "/sse": do_sse,
-         "/trailers": do_trailers, "/slow": do_slow, "/switch": do_switch, "/ws": do_websocket}
+         "/trailers": do_trailers, "/slow": do_slow, "/switch": do_switch, "/ws": do_websocket,
+         "/mcp": do_mcp}
 
 
 def do_file(conn, request, root):
