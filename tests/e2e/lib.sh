@@ -16,6 +16,7 @@ NAME=e2e-$ID
 AUDIT=$E2E/audit.jsonl
 CANARY=canary-$ID-$RANDOM$RANDOM
 CLIENT="/usr/bin/python3 $E2E_SHARED/bin/client.py"
+INTLS="/usr/bin/python3 $E2E_SHARED/bin/intls.py"
 CA=$E2E_SHARED/ca.pem
 mkdir -p "$E2E/www"
 # Addresses of the internet: ordinary global ones, which exist in these namespaces only.
@@ -23,7 +24,7 @@ OK4=93.184.216.34 OK6=2606:2800:220:1::34
 PKG4=151.101.64.223 PKG6=2a04:4e42::223
 EVIL4=45.33.32.156 EVIL6=2600:3c01::156
 RESOLVER=9.9.9.9
-export E2E E2E_SHARED CANARY OK4 OK6 PKG4 PKG6 EVIL4 EVIL6 RESOLVER AUDIT CA CLIENT NAME
+export E2E E2E_SHARED CANARY OK4 OK6 PKG4 PKG6 EVIL4 EVIL6 RESOLVER AUDIT CA CLIENT INTLS NAME
 declare -a RUN=()
 # More commands for the end, each one word of the array.
 declare -a AT_END=()
@@ -84,6 +85,19 @@ make_world() {
 on_ns_quiet_ipv6() {
 	nsenter --net="/run/netns/$1" sh -c 'for f in /proc/sys/net/ipv6/conf/*/accept_dad; do
 		echo 0 >$f; done 2>/dev/null' || true
+}
+
+# http2_origin [only]: on port 443, which world.py must leave free (WORLD_WITHOUT=443), HTTP/2 and,
+# unless `only`, HTTP/1.1
+http2_origin() {
+	on_internet node "$E2E_SHARED/servers/http2.js" "$E2E" "$E2E_SHARED" 443 "$@" >"$E2E/http2.out" 2>&1 &
+	wait_for "$E2E/http2.ready" || { cat "$E2E/http2.out" && exit 1; }
+}
+
+# rpc_origin: a gRPC server there instead
+rpc_origin() {
+	on_internet /usr/bin/python3 "$E2E_SHARED/bin/rpc.py" serve 443 "$E2E" "$E2E_SHARED" >"$E2E/rpc.out" 2>&1 &
+	wait_for "$E2E/rpc.ready" || { cat "$E2E/rpc.out" && exit 1; }
 }
 
 # wait_for FILE: until it exists, 10 s at most

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "../tls/session.h"
 #include "../wire/hop.h"
 #include "filter.h"
 #include "half.h"
@@ -57,6 +58,14 @@ static int end_response(struct conn *c)
 	return conn_finish(c, is_settled);
 }
 
+/* That the server misses a client certificate is told after the handshake in TLS 1.3. */
+static const char *why_no_answer(const struct conn *c)
+{
+	if (c->server.tls && session_failure(c->server.tls) == SESSION_FAILURE_CLIENT_CERT)
+		return session_problem(c->server.tls);
+	return "the server closed the connection without an answer";
+}
+
 /* The server's connection ended, or failed, where the protocol allows or not. */
 static int server_ended(struct conn *c, int error)
 {
@@ -74,7 +83,7 @@ static int server_ended(struct conn *c, int error)
 		http_drop_server(c);
 		return request_dispatch(c);
 	}
-	return refuse_answer(c, error, "the server closed the connection without an answer");
+	return refuse_answer(c, error, why_no_answer(c));
 }
 
 /* --- heads */

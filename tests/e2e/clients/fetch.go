@@ -43,5 +43,5 @@ func main() {
 		os.Exit(1)
 	}
 	text, _ := io.ReadAll(reply.Body)
-	fmt.Println(reply.StatusCode, string(text))
+	fmt.Println(reply.StatusCode, string(text), reply.Proto)
 }

@@ -3,9 +3,11 @@
 Each request is written down whole, so that a scenario can say what an origin saw. The path says
 what to do; anything else is a file of the scenario's www folder or a greeting."""
 import base64
+import gzip
 import hashlib
 import json
 import os
+import subprocess
 import time
 import urllib.parse
 
@@ -99,6 +101,39 @@ def do_slow(conn, request, stream):
     reply(conn, 200, b"late\n")
 
 
+def do_gzip(conn, request, stream):
+    reply(conn, 200, gzip.compress(b"zipped hello\n"), ["Content-Encoding: gzip"])
+
+
+def do_redirect(conn, request, stream):
+    reply(conn, 302, b"", [f"Location: {request.query['to']}"], "Found")
+
+
+def do_git(conn, request, root):
+    """git http-backend over the repositories of the www folder"""
+    body = request.body
+    env = {"PATH": os.environ["PATH"], "GIT_PROJECT_ROOT": root, "GIT_HTTP_EXPORT_ALL": "1",
+           "REQUEST_METHOD": request.method, "PATH_INFO": request.path.removeprefix("/git"),
+           "QUERY_STRING": request.target.partition("?")[2], "REMOTE_USER": "agent",
+           "CONTENT_TYPE": request.headers.get("content-type", ""),
+           "CONTENT_LENGTH": str(len(body)), "REMOTE_ADDR": "127.0.0.1",
+           "HTTP_CONTENT_ENCODING": request.headers.get("content-encoding", ""),
+           "GIT_PROTOCOL": request.headers.get("git-protocol", "")}
+    output = subprocess.run(["git", "-c", "safe.directory=*", "http-backend"], env=env, input=body,
+                            stdout=subprocess.PIPE, check=True).stdout
+    head, _, body = output.partition(b"\r\n\r\n")
+    lines = head.decode().split("\r\n")
+    status = [line[8:] for line in lines if line.startswith("Status: ")] or ["200 OK"]
+    code, _, reason = status[0].partition(" ")
+    reply(conn, int(code), body, [line for line in lines if not line.startswith("Status: ")], reason)
+
+
+def do_cut(conn, request, stream):
+    """less than was promised, and no close_notify"""
+    conn.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf")
+    os.close(conn.detach())
+
+
 def do_switch(conn, request, stream):
     """101 that nobody asked for"""
     conn.sendall(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n"
@@ -127,19 +162,24 @@ def do_websocket(conn, request, stream):
         size = bytes([length]) if length < 126 else b"\x7e" + length.to_bytes(2, "big") \
             if length < 65536 else b"\x7f" + length.to_bytes(8, "big")
         conn.sendall(bytes([head[0]]) + size + data)
+        if head[0] & 15 == 8:
+            return
 
 
 PATHS = {"/headers": do_headers, "/big": do_big, "/upload": do_upload, "/sse": do_sse,
          "/trailers": do_trailers, "/slow": do_slow, "/switch": do_switch, "/ws": do_websocket,
-         "/mcp": do_mcp}
+         "/mcp": do_mcp, "/cut": do_cut, "/gzip": do_gzip, "/redirect": do_redirect}
 
 
 def do_file(conn, request, root):
     path = os.path.normpath(root + "/" + urllib.parse.unquote(request.path))
+    if os.path.isfile(path + "/index.html"):
+        path += "/index.html"
     if path.startswith(root) and os.path.isfile(path):
         with open(path, "rb") as file:
             body = file.read()
         kind = "application/json" if body[:1] == b"{" else "application/octet-stream"
+        kind = "text/html" if path.endswith(".html") else kind
         reply(conn, 200, b"" if request.method == "HEAD" else body, [f"Content-Type: {kind}"])
     elif os.listdir(root) and request.path.count("/") > 1:
         reply(conn, 404, b"no such file\n", reason="Not Found")
@@ -162,7 +202,9 @@ def serve_client(conn, log, root, dst, port, sni):
             host=request.headers.get("host"), headers=request.headers, names=request.names,
             body=request.body[:2000].decode("latin-1"))
         act = PATHS.get(request.path)
-        if act:
+        if request.path.startswith("/git/"):
+            do_git(conn, request, root)
+        elif act:
             act(conn, request, stream)
         else:
             do_file(conn, request, root)

@@ -26,18 +26,40 @@ def log(**record):
         LOG.write(json.dumps({"time": time.time(), **record}) + "\n")
 
 
-def tls_context():
+def tls_context(chain, key):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(f"{SHARED}/leaf.pem", f"{SHARED}/key.pem")
+    context.load_cert_chain(chain, key)
     context.set_alpn_protocols(["http/1.1"])
 
     def on_sni(conn, name, _):
         conn.nej_sni = name
+        if name and name.endswith(".bad.test"):
+            conn.context = context_named(name.removesuffix(".bad.test"))
     context.sni_callback = on_sni
     return context
 
 
-TLS = tls_context()
+def context_named(name):
+    """KIND.bad.test shows the certificate that tests/e2e/certificates made under that name."""
+    return tls_context(f"{SHARED}/certs/{name}.pem", f"{SHARED}/key.pem")
+
+
+def context_that_asks():
+    """wants a client certificate"""
+    context = tls_context(f"{SHARED}/leaf.pem", f"{SHARED}/key.pem")
+    context.load_verify_locations(f"{SHARED}/ca.pem")
+    context.verify_mode = ssl.CERT_REQUIRED
+    return context
+
+
+def context_of_old():
+    context = tls_context(f"{SHARED}/leaf.pem", f"{SHARED}/key.pem")
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    return context
+
+
+TLS = {443: tls_context(f"{SHARED}/leaf.pem", f"{SHARED}/key.pem"), 8444: context_that_asks(),
+       8445: context_of_old()}
 
 
 def plain(address):
@@ -51,7 +73,7 @@ def on_http(conn, dst, port):
 
 def on_https(conn, dst, port):
     try:
-        conn = TLS.wrap_socket(conn, server_side=True)
+        conn = TLS.get(port, TLS[443]).wrap_socket(conn, server_side=True)
     except (ssl.SSLError, OSError) as error:
         log(kind="tls-failed", dst=dst, port=port, error=str(error))
         return
@@ -98,7 +120,8 @@ def on_reset(conn, dst, port):
     conn.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
-SERVICES = {53: on_dns, 80: on_http, 443: on_https, 3000: on_http, 8080: on_http, 8443: on_https,
+SERVICES = {53: on_dns, 80: on_http, 443: on_https, 3000: on_http, 8080: on_http, 8443: on_https, 8444: on_https,
+            8445: on_https,
             7: on_echo, 25: on_banner, 9000: on_half, 9001: on_reset, 5432: on_echo}
 
 
