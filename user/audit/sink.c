@@ -28,7 +28,9 @@
 
 struct policy_known {
 	uint32_t generation;
-	char json[80]; /* "sha256:…" with quotes */
+	bool is_used;
+	char json[80];     /* "sha256:…" with quotes, or null */
+	char sandbox[136]; /* its name as JSON; empty: the log's own */
 	audit_rule_lookup *lookup;
 	void *arg;
 };
@@ -62,8 +64,8 @@ struct audit_sink {
 	uint64_t failed_ms;
 	uint64_t lost; /* attempts for which the backlog had no room */
 
-	struct policy_known policies[N_POLICIES];
-	unsigned int next_policy;
+	struct policy_known *policies;
+	unsigned int n_policies, next_policy;
 	struct rule_known rules[N_RULES];
 	uint64_t counts[NEJ_REASON_COUNT];
 };
@@ -72,8 +74,8 @@ DEFINE_CLEANUP(struct audit_sink, audit_sink_close);
 
 static const struct policy_known *find_policy(const struct audit_sink *s, uint32_t generation)
 {
-	for (size_t i = 0; i < N_POLICIES; i++)
-		if (s->policies[i].json[0] && s->policies[i].generation == generation)
+	for (size_t i = 0; i < s->n_policies; i++)
+		if (s->policies[i].is_used && s->policies[i].generation == generation)
 			return &s->policies[i];
 	return NULL;
 }
@@ -131,7 +133,7 @@ static void add_record(struct audit_sink *s, const struct audit_event *e, const 
 	size_t start = s->out.len;
 	struct json_extra extra = {
 		.seq = s->chain.seq + 1,
-		.sandbox = s->sandbox.data,
+		.sandbox = policy && policy->sandbox[0] ? policy->sandbox : s->sandbox.data,
 		.policy = policy ? policy->json : "null",
 		.rule = "null",
 		.more = more,
@@ -420,18 +422,58 @@ int audit_sink_drain(struct audit_sink *s, struct audit_ring *ring)
 	return n;
 }
 
-void audit_sink_set_policy(struct audit_sink *s, uint32_t generation, const char *sha256_hex,
-	audit_rule_lookup *lookup, void *arg)
+static struct policy_known *policy_slot(struct audit_sink *s, uint32_t generation)
 {
 	struct policy_known *p = (struct policy_known *)find_policy(s, generation);
 
-	if (!p)
-		p = &s->policies[s->next_policy++ % N_POLICIES];
-	*p = (struct policy_known){.generation = generation, .lookup = lookup, .arg = arg};
-	snprintf(p->json, sizeof(p->json), "\"sha256:%.64s\"", sha256_hex);
+	for (size_t i = 0; !p && i < s->n_policies; i++)
+		if (!s->policies[i].is_used)
+			p = &s->policies[i];
+	return p ? p : &s->policies[s->next_policy++ % s->n_policies];
+}
+
+static void forget_rules(struct audit_sink *s, uint32_t generation)
+{
 	for (size_t i = 0; i < N_RULES; i++)
 		if (s->rules[i].generation == generation)
 			s->rules[i].is_known = false;
+}
+
+void audit_sink_set_policy(struct audit_sink *s, uint32_t generation, const char *sha256_hex,
+	audit_rule_lookup *lookup, void *arg)
+{
+	struct policy_known *p = policy_slot(s, generation);
+
+	*p = (struct policy_known){
+		.generation = generation, .is_used = true, .lookup = lookup, .arg = arg};
+	if (sha256_hex)
+		snprintf(p->json, sizeof(p->json), "\"sha256:%.64s\"", sha256_hex);
+	else
+		snprintf(p->json, sizeof(p->json), "null");
+	forget_rules(s, generation);
+}
+
+void audit_sink_set_sandbox(struct audit_sink *s, uint32_t generation, const char *sandbox,
+	const char *sha256_hex, audit_rule_lookup *lookup, void *arg)
+{
+	struct policy_known *p;
+	struct buf name;
+
+	audit_sink_set_policy(s, generation, sha256_hex, lookup, arg);
+	p = (struct policy_known *)find_policy(s, generation);
+	buf_init(&name);
+	buf_add_json(&name, sandbox, strlen(sandbox), 64);
+	snprintf(p->sandbox, sizeof(p->sandbox), "%s", name.data ? name.data : "null");
+	buf_done(&name);
+}
+
+void audit_sink_forget(struct audit_sink *s, uint32_t generation)
+{
+	struct policy_known *p = (struct policy_known *)find_policy(s, generation);
+
+	if (p)
+		p->is_used = false;
+	forget_rules(s, generation);
 }
 
 /* A log that cannot be written to now is open all the same, and is_failed: what its owner lets pass
@@ -470,6 +512,10 @@ int audit_sink_open(const struct audit_sink_options *o, struct audit_sink **ret)
 	s->file.fd = s->file.lock_fd = -1;
 	s->rotate_bytes = s->rotate_at = o->rotate_bytes;
 	s->rotate_keep = o->rotate_keep;
+	s->n_policies = o->n_policies ? o->n_policies : N_POLICIES;
+	s->policies = calloc(s->n_policies, sizeof(*s->policies));
+	if (!s->policies)
+		return -ENOMEM;
 	add_capped(&s->sandbox, o->sandbox);
 	r = s->sandbox.is_failed ? -ENOMEM : chain_init(&s->chain);
 	if (r == 0)
@@ -510,6 +556,7 @@ void audit_sink_close(struct audit_sink *s)
 	chain_done(&s->chain);
 	buf_done(&s->sandbox);
 	buf_done(&s->out);
+	free(s->policies);
 	for (size_t i = 0; i < N_RULES; i++) {
 		buf_done(&s->rules[i].json);
 		buf_done(&s->rules[i].note);

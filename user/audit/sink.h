@@ -25,6 +25,7 @@ struct audit_sink_options {
 				   its public half beside it, see chain.h. NULL: heads are not signed */
 	uint64_t rotate_bytes;    /* 0: never */
 	unsigned int rotate_keep; /* rotated files kept, at least 1 */
+	unsigned int n_policies; /* generations known at once; 0: four. One more: the oldest goes */
 };
 
 /* Rule text and line for a rule index of the policy of that generation; set by the supervisor. Leaves
@@ -39,6 +40,11 @@ typedef void audit_rule_lookup(void *arg, uint32_t generation, uint32_t rule, co
 int audit_sink_open(const struct audit_sink_options *options, struct audit_sink **ret);
 void audit_sink_set_policy(struct audit_sink *sink, uint32_t generation, const char *sha256_hex,
 	audit_rule_lookup *lookup, void *arg);
+/* A log of several sandboxes: events of this generation are of that one. sha256_hex and lookup may be
+ * NULL: it has no policy now. */
+void audit_sink_set_sandbox(struct audit_sink *sink, uint32_t generation, const char *sandbox,
+	const char *sha256_hex, audit_rule_lookup *lookup, void *arg);
+void audit_sink_forget(struct audit_sink *sink, uint32_t generation);
 
 /* Adds one event, folding repeats of one denied destination within a second. */
 void audit_sink_add(struct audit_sink *sink, const struct audit_event *event);

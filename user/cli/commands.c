@@ -11,6 +11,7 @@
 #include "doctor.h"
 #include "env.h"
 #include "explain.h"
+#include "gateway.h"
 #include "import.h"
 #include "log.h"
 #include "run.h"
@@ -31,9 +32,11 @@ const struct command commands[] = {
 	{"verify", cli_verify, "check the chain of an audit log"},
 	{"status", cli_status, "list running sandboxes and their counters"},
 	{"env", cli_env, "print the variables a sandbox sets"},
+	{"gateway", cli_gateway, "serve many sandboxes as their forward proxy"},
 	{"doctor", cli_doctor, "say what this machine has of what nej uses"},
 	{"demo", demo_main, "show a sandbox at work in a made-up internet"},
 	{"worker", cli_worker, NULL},
+	{"gateway-worker", cli_gateway_worker, NULL},
 	{"demo-client", demo_client_main, NULL},
 	{NULL, NULL, NULL},
 };

@@ -69,7 +69,11 @@ static bool is_allowed_still(const struct conn *c)
 	struct policy_ask ask = {.port = a->port, .scheme = schemes[a->app]};
 	struct host host;
 
-	if (c->http || c->setup || !a->host)
+	if (c->dial)
+		return false; /* decided, and nothing went up yet: its client asks again */
+	if (c->setup)
+		return c->server.io.fd < 0;
+	if (c->http || !a->host)
 		return true;
 	if (host_parse(a->host, strlen(a->host), &host) < 0)
 		return false;

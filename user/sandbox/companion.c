@@ -57,9 +57,10 @@ static void hand_all(struct handing *h, const struct companion_plan *plan, int c
 		hand(h, plan->listeners->fds[i], HANDOFF_FD_LISTENERS + i);
 }
 
-static int run(struct handing *h, const char *name, pid_t *ret_pid)
+static int run(struct handing *h, const struct companion_plan *plan, pid_t *ret_pid)
 {
-	char *argv[] = {"nej", COMPANION_COMMAND, (char *)name, NULL};
+	const char *command = plan->command ? plan->command : COMPANION_COMMAND;
+	char *argv[] = {"nej", (char *)command, (char *)plan->name, NULL};
 	char *env[] = {NULL};
 	posix_spawnattr_t attr;
 	sigset_t none;
@@ -92,7 +93,7 @@ int companion_start(const struct companion_plan *plan, struct companion *ret)
 	hand(&h, null, HANDOFF_FD_FLOWS); /* keeps the number until the map comes */
 	hand_all(&h, plan, theirs, null);
 	if (h.err >= 0)
-		h.err = run(&h, plan->name, &pid);
+		h.err = run(&h, plan, &pid);
 	for (int i = 0; i < h.n_moved; i++)
 		close(h.moved[i]);
 	posix_spawn_file_actions_destroy(&h.actions);

@@ -72,9 +72,9 @@ static int become(uid_t uid, bool keeps_bpf)
 /* CAP_BPF comes along, for the moment it takes to find out whether it is needed. */
 static int drop_user(uid_t uid, int flows_fd)
 {
-	int r = become(uid, true);
+	int r = become(uid, flows_fd >= 0);
 
-	if (r < 0)
+	if (r < 0 || flows_fd < 0)
 		return r;
 	capng_clear(CAPNG_SELECT_CAPS);
 	capng_update(CAPNG_ADD, CAPNG_PERMITTED, CAP_BPF);
@@ -148,6 +148,7 @@ static const int allowed[] = {
 	SCMP_SYS(getpeername),
 	SCMP_SYS(getsockname),
 	SCMP_SYS(getsockopt),
+	SCMP_SYS(lseek),
 	SCMP_SYS(pipe),
 	SCMP_SYS(pipe2),
 	SCMP_SYS(poll),
@@ -261,6 +262,7 @@ static const struct {
 	{SCMP_SYS(fcntl), {SCMP_CMP64(1, SCMP_CMP_EQ, F_GETFD)}, 1},
 	{SCMP_SYS(fcntl), {SCMP_CMP64(1, SCMP_CMP_EQ, F_SETFD)}, 1},
 	{SCMP_SYS(fcntl), {SCMP_CMP64(1, SCMP_CMP_EQ, F_DUPFD_CLOEXEC)}, 1},
+	{SCMP_SYS(fcntl), {SCMP_CMP64(1, SCMP_CMP_EQ, F_GET_SEALS)}, 1},
 	{SCMP_SYS(fcntl), {SCMP_CMP64(1, SCMP_CMP_EQ, F_SETPIPE_SZ)}, 1},
 	{SCMP_SYS(fcntl), {SCMP_CMP64(1, SCMP_CMP_EQ, F_GETPIPE_SZ)}, 1},
 	{SCMP_SYS(fcntl64), {SCMP_CMP64(1, SCMP_CMP_EQ, F_SETFL)}, 1},

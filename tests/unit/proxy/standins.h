@@ -40,7 +40,9 @@ struct world_rule {
 	enum policy_verdict verdict;
 	bool is_inspect;
 	enum policy_transport transport;
-	uint8_t via; /* of transport upstream: index of w.upstreams */
+	uint8_t via;     /* of transport upstream: index of w.upstreams */
+	const char *mcp; /* the one tool that may be called; NULL: no such option */
+	bool denies_hosted;
 };
 
 struct world_name {
@@ -176,6 +178,26 @@ bool policy_upstream(const struct policy *p, uint32_t rule, struct policy_upstre
 	*ret = w.upstreams[w.rules[rule].via];
 	ret->index = w.rules[rule].via;
 	return true;
+}
+
+bool policy_rule_has_mcp(const struct policy *p, uint32_t rule)
+{
+	(void)p;
+	return rule != POLICY_NO_RULE && w.rules[rule].mcp;
+}
+
+const char *policy_mcp_tool(const struct policy *p, uint32_t rule, size_t i, size_t *ret_len)
+{
+	if (!policy_rule_has_mcp(p, rule) || i)
+		return NULL;
+	*ret_len = strlen(w.rules[rule].mcp);
+	return w.rules[rule].mcp;
+}
+
+bool policy_denies_hosted_tools(const struct policy *p, uint32_t rule)
+{
+	(void)p;
+	return rule != POLICY_NO_RULE && w.rules[rule].denies_hosted;
 }
 
 bool policy_has_rules(const struct policy *p)
