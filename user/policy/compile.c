@@ -183,6 +183,7 @@ static void add_pattern(struct compiler *c, const struct draft_rule *rule, const
 		.kind = p->kind,
 		.flags = (uint8_t)((rule->is_deny ? IMAGE_DENY : 0) |
 			(p->methods ? IMAGE_METHODS : 0) | (p->has_path ? IMAGE_PATH : 0) |
+			(p->has_path && p->is_caseless ? IMAGE_CASELESS : 0) |
 			(speaks_first(p) ? IMAGE_SPEAKS_FIRST : 0)),
 		.methods = add_piece(c, p->methods, p->methods_len),
 		.full = add_piece(c, p->full.text, p->has_path ? p->full.len : 0),

@@ -115,6 +115,9 @@ static bool covers_path(const struct policy *p, const struct image_target *t,
 {
 	struct image_text pattern = reading == URL_FULL ? t->full : t->plain;
 
+	if (t->flags & IMAGE_CASELESS)
+		return match_path_caseless(
+			p->text + pattern.at, pattern.len, path->text, path->len);
 	return match_path(p->text + pattern.at, pattern.len, path->text, path->len);
 }
 

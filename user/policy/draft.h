@@ -31,6 +31,7 @@ enum draft_private {
 struct draft_rule {
 	bool is_deny;
 	bool is_inspect;
+	bool is_caseless;
 	bool has_transport, has_inspect, has_limits; /* written out */
 	bool has_mcp, has_hosted;                    /* written out */
 	bool denies_hosted;

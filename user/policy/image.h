@@ -85,6 +85,7 @@ enum image_flag {
 	IMAGE_PATH = 1 << 2,
 	IMAGE_METHODS = 1 << 3,
 	IMAGE_SPEAKS_FIRST = 1 << 4, /* the server may */
+	IMAGE_CASELESS = 1 << 5,     /* full and plain are in lower case, and paths are read so */
 	IMAGE_CONDITIONAL = IMAGE_PATH | IMAGE_METHODS,
 };
 

@@ -364,6 +364,8 @@ static void print_rule(struct buf *b, const struct import_rule *rule)
 		print_word(b, rule->targets[i]);
 	}
 	buf_add_str(b, rule->n_targets > 1 ? "]\n" : "\n");
+	if (rule->ignores_case)
+		buf_add_str(b, "    ignore_case: true\n");
 }
 
 int import_print(const struct import *im, const char *file, struct buf *ret)

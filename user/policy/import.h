@@ -31,6 +31,7 @@ enum import_format {
 
 struct import_rule {
 	bool is_deny;
+	bool ignores_case;         /* of its paths */
 	unsigned int line, column; /* of the entry it comes from, from 1 */
 	const char *text;          /* the entry as written, one line: `blocked_hosts: a.example` */
 	size_t n_targets;

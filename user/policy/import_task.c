@@ -214,6 +214,8 @@ static void block_url(struct import *im, const struct yaml_node *entry)
 	rule = import_rule(im, true, "blocked_urls", entry);
 	/* `*` within the last segment and whatever is below: every path that begins so. */
 	if (url.path) {
+		if (rule)
+			rule->ignores_case = true;
 		import_target(
 			im, rule, entry, import_printf(im, "%s:*%s*", url.host.name, url.path));
 		if (url.host.kind == IMPORT_HOST_NAME)

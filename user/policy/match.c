@@ -33,12 +33,18 @@ struct retry { /* where a star may take one more byte */
 	bool is_set;
 };
 
+static inline char fold(char c, bool is_caseless)
+{
+	return is_caseless && c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
 /*
  * Greedy with two places to go back to: the last star of a segment and the last of segments. A
  * star that was followed by another of its kind never has to be tried again: the shortest match of
  * what stands between leaves most to the rest.
  */
-bool match_path(const char *pattern, size_t pattern_len, const char *path, size_t path_len)
+static inline bool match_with(const char *pattern, size_t pattern_len, const char *path,
+	size_t path_len, bool is_caseless)
 {
 	struct retry star = {0}, stars = {0};
 	size_t i = 0, at = 0;
@@ -60,7 +66,7 @@ bool match_path(const char *pattern, size_t pattern_len, const char *path, size_
 			i = n;
 			continue;
 		}
-		if (i < pattern_len && at < path_len && pattern[i] == path[at]) {
+		if (i < pattern_len && at < path_len && pattern[i] == fold(path[at], is_caseless)) {
 			i++;
 			at++;
 			continue;
@@ -76,6 +82,16 @@ bool match_path(const char *pattern, size_t pattern_len, const char *path, size_
 			return false;
 		}
 	}
+}
+
+bool match_path(const char *pattern, size_t pattern_len, const char *path, size_t path_len)
+{
+	return match_with(pattern, pattern_len, path, path_len, false);
+}
+
+bool match_path_caseless(const char *pattern, size_t pattern_len, const char *path, size_t path_len)
+{
+	return match_with(pattern, pattern_len, path, path_len, true);
 }
 
 bool match_tool(const char *pattern, size_t pattern_len, const char *name, size_t name_len)

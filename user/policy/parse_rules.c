@@ -17,7 +17,7 @@
 
 struct rule_parts {
 	struct draft_rule rule;
-	const struct yaml_node *allow, *deny;
+	const struct yaml_node *allow, *deny, *ignore_case;
 };
 
 /* --- targets */
@@ -219,6 +219,14 @@ static void read_hosted_tools(struct reading *r, const struct yaml_node *v, void
 	rule->has_hosted = true;
 }
 
+static void read_ignore_case(struct reading *r, const struct yaml_node *v, void *arg)
+{
+	struct rule_parts *parts = arg;
+
+	if (read_bool(r, v, "ignore_case", &parts->rule.is_caseless) && parts->rule.is_caseless)
+		parts->ignore_case = v->key;
+}
+
 static void read_note(struct reading *r, const struct yaml_node *v, void *arg)
 {
 	if (read_is_text(r, v, "note"))
@@ -281,7 +289,8 @@ static void check_deny(struct reading *r, const struct draft_rule *rule)
 	if (rule->has_transport || rule->via || rule->has_inspect || rule->has_limits ||
 		rule->has_mcp || rule->has_hosted)
 		err_add(r->errs, rule->line, rule->column,
-			"a deny rule has targets and a note, nothing else", "a deny rule with `%s`",
+			"a deny rule has targets, `ignore_case` and a note, nothing else",
+			"a deny rule with `%s`",
 			rule->has_transport         ? "transport"
 				: rule->via         ? "via"
 				: rule->has_inspect ? "inspect"
@@ -346,6 +355,38 @@ static void check_rule(struct reading *r, const struct draft_rule *rule)
 			DRAFT_AT(r->draft->patterns, struct pattern, rule->first_pattern + i));
 }
 
+static struct pattern_path fold(struct reading *r, struct pattern_path path)
+{
+	char *text = arena_copy(&r->draft->arena, path.text ? path.text : "", path.len);
+
+	for (size_t i = 0; text && i < path.len; i++)
+		if (text[i] >= 'A' && text[i] <= 'Z')
+			text[i] = (char)(text[i] - 'A' + 'a');
+	return (struct pattern_path){.text = text, .len = text ? path.len : 0};
+}
+
+/* Ignoring case where something is allowed would open what nobody wrote. */
+static void ignore_case(struct reading *r, const struct rule_parts *parts)
+{
+	const struct draft_rule *rule = &parts->rule;
+
+	if (!rule->is_caseless)
+		return;
+	if (!rule->is_deny)
+		READ_FAIL(r, parts->ignore_case, "take it away; only denied paths may ignore case",
+			"an allow rule with `ignore_case`");
+	for (uint32_t i = 0; i < rule->n_patterns; i++) {
+		struct pattern *p =
+			DRAFT_AT(r->draft->patterns, struct pattern, rule->first_pattern + i);
+
+		if (!p->has_path)
+			continue;
+		p->is_caseless = true;
+		p->full = fold(r, p->full);
+		p->plain = fold(r, p->plain);
+	}
+}
+
 static void parse_rule(struct reading *r, const struct yaml_node *node)
 {
 	static const struct read_key keys[] = {
@@ -357,6 +398,7 @@ static void parse_rule(struct reading *r, const struct yaml_node *node)
 		{"limits", read_rule_limits},
 		{"mcp", read_mcp},
 		{"hosted_tools", read_hosted_tools},
+		{"ignore_case", read_ignore_case},
 		{"note", read_note},
 	};
 	struct rule_parts parts = {0};
@@ -384,6 +426,7 @@ static void parse_rule(struct reading *r, const struct yaml_node *node)
 	rule->n_patterns =
 		(uint32_t)DRAFT_COUNT(r->draft->patterns, struct pattern) - rule->first_pattern;
 	rule->text = rule_text(r, node);
+	ignore_case(r, &parts);
 	check_rule(r, rule);
 	rule->is_inspect |= rule->has_mcp || rule->denies_hosted;
 	buf_add(&r->draft->rules, rule, sizeof(*rule));

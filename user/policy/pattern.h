@@ -47,6 +47,7 @@ struct pattern {
 	const char *methods;  /* `GET,HEAD`, NULL for any */
 	size_t methods_len;
 	bool has_path;
+	bool is_caseless; /* full and plain are in lower case; the rule's, not grammar */
 	struct pattern_path full, plain;
 
 	/* where it stands */

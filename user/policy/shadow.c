@@ -45,8 +45,9 @@ static bool covers_requests(
 		(!(b->flags & IMAGE_METHODS) || !is_same_text(p, a->methods, b->methods)))
 		return false;
 	return !(a->flags & IMAGE_PATH) ||
-		(b->flags & IMAGE_PATH && is_same_text(p, a->full, b->full) &&
-			is_same_text(p, a->plain, b->plain));
+		(b->flags & IMAGE_PATH &&
+			(a->flags & IMAGE_CASELESS || !(b->flags & IMAGE_CASELESS)) &&
+			is_same_text(p, a->full, b->full) && is_same_text(p, a->plain, b->plain));
 }
 
 /* Does a target filed under the same name (is_whole) or one above it name all the hosts? */

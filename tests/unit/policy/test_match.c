@@ -146,10 +146,30 @@ static void tools_match_whole_names(void **state)
 			fail_msg("%s on %s", rows[i].pattern, rows[i].name);
 }
 
+static void case_is_ignored_only_where_asked(void **state)
+{
+	static const struct {
+		const char *pattern, *path;
+		bool is_match;
+	} rows[] = {
+		{"/org/paper", "/Org/PAPER/x", true}, {"/org/paper", "/org/paperx", false},
+		{"/a\x01/b", "/AxY/B", true}, {"/%2f", "/%2F", true},
+		{"/[", "/{", false}, /* only letters have a case */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(match_path_caseless(rows[i].pattern, strlen(rows[i].pattern),
+					 rows[i].path, strlen(rows[i].path)),
+			rows[i].is_match);
+	assert_false(match("/org/paper", "/Org/PAPER"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(patterns_cover_segments),
+		cmocka_unit_test(case_is_ignored_only_where_asked),
 		cmocka_unit_test(greedy_matching_finds_what_trying_finds),
 		cmocka_unit_test(methods_are_compared_whole),
 		cmocka_unit_test(tools_match_whole_names),
