@@ -51,34 +51,26 @@ static void drop_segment(struct buf *b)
 	b->len = slash ? (size_t)(slash - b->data) : 0;
 }
 
-/* RFC 3986 section 5.2.4, and no empty segment but the last. */
+/* Segments `.`, `..` and empty ones resolved as the SDKs do it: a slash at the end stays, but a dot
+ * segment there leaves none (RFC 3986 section 5.2.4 would). */
 static void add_normal(struct http1_text t, struct buf *out)
 {
-	bool is_open = true; /* ends in a slash */
+	bool is_open = t.len && t.ptr[t.len - 1] == '/';
 
 	while (t.len) {
-		const char *slash;
-		size_t n;
+		const char *slash = memchr(t.ptr, '/', t.len);
+		size_t n = slash ? (size_t)(slash - t.ptr) : t.len;
 
-		if (*t.ptr == '/') {
-			t.ptr++;
-			t.len--;
-			is_open = true;
-			continue;
-		}
-		slash = memchr(t.ptr, '/', t.len);
-		n = slash ? (size_t)(slash - t.ptr) : t.len;
-		is_open = n <= 2 && !memcmp(t.ptr, "..", n);
-		if (is_open && n == 2)
+		if (n == 2 && !memcmp(t.ptr, "..", 2)) {
 			drop_segment(out);
-		if (!is_open) {
+		} else if (n && (n != 1 || *t.ptr != '.')) {
 			buf_add_char(out, '/');
 			buf_add(out, t.ptr, n);
 		}
-		t.ptr += n;
-		t.len -= n;
+		t.ptr += slash ? n + 1 : n;
+		t.len -= slash ? n + 1 : n;
 	}
-	if (is_open)
+	if (is_open || !out->len)
 		buf_add_char(out, '/');
 }
 
