@@ -108,8 +108,7 @@ static void rechunk_free(struct sieve *s)
 	free(c);
 }
 
-int rechunk_new(
-	const struct sigv4 *s, const struct resigned *done, size_t *held_bytes, struct sieve **ret)
+int rechunk_new(const struct resign *r, size_t *held_bytes, struct sieve **ret)
 {
 	struct rechunk *c = calloc(1, sizeof(*c));
 
@@ -117,11 +116,11 @@ int rechunk_new(
 		return -ENOMEM;
 	c->sieve = (struct sieve){
 		.feed = rechunk_feed, .finish = rechunk_finish, .free = rechunk_free};
-	c->signed_as = *s;
-	c->client = done->client;
-	c->up = done->up;
+	c->signed_as = r->s;
+	c->client = r->client;
+	c->up = r->up;
 	c->held_bytes = held_bytes;
-	awschunk_init(&c->chunk, s->payload == SIGV4_PAYLOAD_TRAILERS);
+	awschunk_init(&c->chunk, r->s.payload == SIGV4_PAYLOAD_TRAILERS);
 	*ret = &c->sieve;
 	return 0;
 }

@@ -9,11 +9,9 @@
 #include "../wire/sieve.h"
 #include "resign.h"
 
-/* s: of the request as it goes up; done: what resign_request gave for it. Both are copied.
- * held_bytes: counts what the sieve keeps back (a chunk); beyond NEJ_MAX_HELD_BYTES the body is cut
- * with -ENOBUFS. A chunk that the placeholder's holder did not sign cuts it with -EBADMSG. 0 or
- * -ENOMEM. */
-int rechunk_new(
-	const struct sigv4 *s, const struct resigned *done, size_t *held_bytes, struct sieve **ret);
+/* r: the request, signed; what is needed of it is copied. held_bytes: counts what the sieve keeps
+ * back (a chunk); beyond NEJ_MAX_HELD_BYTES the body is cut with -ENOBUFS. A chunk that the
+ * placeholder's holder did not sign cuts it with -EBADMSG. 0 or -ENOMEM. */
+int rechunk_new(const struct resign *r, size_t *held_bytes, struct sieve **ret);
 
 #endif

@@ -12,20 +12,22 @@
 
 #include "../wire/canonical.h"
 
-enum resign_need resign_look(const struct http1_head *h, struct http1_text path, struct sigv4 *ret,
+enum resign_need resign_init(struct resign *ret, const struct http1_head *h, struct http1_text path,
 	const char **ret_detail)
 {
-	int r = sigv4_parse(h, path, ret);
+	int r;
 
+	memset(ret, 0, sizeof(*ret));
 	*ret_detail = NULL;
+	r = sigv4_parse(h, path, &ret->s);
 	if (r == -EPROTONOSUPPORT) {
 		*ret_detail = "the request is signed with SigV4A (AWS4-ECDSA-P256-SHA256), which "
 			      "cannot be signed again here: use Signature Version 4";
 		return RESIGN_REFUSED;
 	}
-	if (r < 0 || ret->form == SIGV4_NONE)
+	if (r < 0 || ret->s.form == SIGV4_NONE)
 		return RESIGN_NOTHING;
-	switch (ret->payload) {
+	switch (ret->s.payload) {
 	case SIGV4_PAYLOAD_BODY:
 		return RESIGN_BODY;
 	case SIGV4_PAYLOAD_CHUNKS:
@@ -40,12 +42,7 @@ enum resign_need resign_look(const struct http1_head *h, struct http1_text path,
 	}
 }
 
-void resigned_init(struct resigned *r)
-{
-	memset(r, 0, sizeof(*r));
-}
-
-void resigned_done(struct resigned *r)
+void resign_done(struct resign *r)
 {
 	buf_done(&r->authorization);
 	buf_done(&r->path);
@@ -80,14 +77,14 @@ static int derive(struct http1_text secret, const struct sigv4 *s, uint8_t ret[H
 	return r;
 }
 
-int resign_text(const struct resign_seed *key, const struct buf *text, char ret[SIGV4_HEX_BYTES])
+int resign_text(const struct resign_seed *seed, const struct buf *text, char ret[SIGV4_HEX_BYTES])
 {
 	uint8_t raw[HMAC_BYTES];
 	int r;
 
 	if (text->is_failed)
 		return -ENOMEM;
-	r = hmac_sign(key->key, sizeof(key->key), text->data, text->len, raw);
+	r = hmac_sign(seed->key, sizeof(seed->key), text->data, text->len, raw);
 	if (r == 0)
 		hmac_print(raw, ret);
 	return r;
@@ -115,11 +112,11 @@ static int sign(const struct resign_seed *key, const struct sigv4 *s,
 }
 
 /* What stands for the body. NULL: its hash is wrong, or needed and not at hand. */
-static const char *payload_of(const struct sigv4 *s, const struct resign_side *side)
+static const char *payload_of(const struct sigv4 *s, const char *body_hash)
 {
 	if (s->payload == SIGV4_PAYLOAD_BODY)
-		return side->body_hash;
-	if (s->is_hash && side->body_hash && strcasecmp(s->given, side->body_hash))
+		return body_hash;
+	if (s->is_hash && body_hash && strcasecmp(s->given, body_hash))
 		return NULL;
 	return s->given;
 }
@@ -144,6 +141,36 @@ static int find_reading(const struct resign_seed *key, const struct sigv4 *s,
 	return 0;
 }
 
+int resign_verify(struct resign *r, const struct resign_keys *keys, const struct http1_head *came,
+	struct http1_text path, const char *body_hash)
+{
+	const struct canonical_request c = {
+		.method = came->method,
+		.path = path,
+		.host = came->host,
+		.head = came,
+		.payload = payload_of(&r->s, body_hash),
+	};
+	int result;
+
+	if (!c.payload)
+		return 0;
+	result = derive(keys->placeholder, &r->s, r->client.key);
+	if (result == 0)
+		result = find_reading(&r->client, &r->s, &c, &r->reading);
+	if (result <= 0)
+		return result;
+	memcpy(r->client.signature, r->s.signature, SIGV4_HEX_BYTES);
+	result = derive(keys->secret, &r->s, r->up.key);
+	if (result < 0)
+		return result;
+	if (keys->id.len && keys->id.len < sizeof(r->s.key_id)) {
+		memcpy(r->s.key_id, keys->id.ptr, keys->id.len);
+		r->s.key_id[keys->id.len] = 0;
+	}
+	return 1;
+}
+
 /* --- the request as it goes up */
 
 static void set_field(struct http1_head *h, const char *name, struct http1_text value)
@@ -153,95 +180,59 @@ static void set_field(struct http1_head *h, const char *name, struct http1_text 
 			h->fields[i].value = value;
 }
 
-/* The signature in the place it came in. */
-static int put(struct http1_head *goes, const struct sigv4 *s, struct http1_text path,
-	struct resigned *ret)
+int resign_place(struct resign *r, struct http1_head *goes, struct http1_text *path)
 {
-	struct buf *out = s->form == SIGV4_HEADER ? &ret->authorization : &ret->path;
+	struct buf out;
 
-	buf_clear(out);
-	if (s->form == SIGV4_QUERY)
-		sigv4_print_query(s, path, out);
+	/* *path may be what this printed before */
+	buf_init(&out);
+	if (r->s.form == SIGV4_QUERY)
+		sigv4_print_query(&r->s, *path, &out);
 	else
-		sigv4_print_authorization(s, out);
-	if (out->is_failed)
+		sigv4_print_authorization(&r->s, &out);
+	if (out.is_failed) {
+		buf_done(&out);
 		return -ENOMEM;
-	if (s->form == SIGV4_HEADER)
-		set_field(goes, "authorization", (struct http1_text){out->data, out->len});
+	}
+	if (r->s.form == SIGV4_QUERY) {
+		buf_done(&r->path);
+		r->path = out;
+		*path = (struct http1_text){out.data, out.len};
+	} else {
+		buf_done(&r->authorization);
+		r->authorization = out;
+		set_field(goes, "authorization", (struct http1_text){out.data, out.len});
+	}
 	return 0;
 }
 
 /* The body was changed on its way: the request names the new hash. */
-static void put_hash(struct http1_head *goes, const struct resign_side *up, struct sigv4 *s,
-	struct resigned *ret)
+static void put_hash(struct resign *r, struct http1_head *goes, const char *body_hash)
 {
-	if (!s->is_hash || s->form != SIGV4_HEADER || !up->body_hash ||
-		!strcasecmp(s->given, up->body_hash))
+	if (!r->s.is_hash || r->s.form != SIGV4_HEADER || !body_hash ||
+		!strcasecmp(r->s.given, body_hash))
 		return;
-	memcpy(ret->body_hash, up->body_hash, SIGV4_HEX_BYTES);
-	memcpy(s->given, up->body_hash, SIGV4_HEX_BYTES);
+	memcpy(r->body_hash, body_hash, SIGV4_HEX_BYTES);
+	memcpy(r->s.given, body_hash, SIGV4_HEX_BYTES);
 	set_field(goes, "x-amz-content-sha256",
-		(struct http1_text){ret->body_hash, SIGV4_HEX_BYTES - 1});
+		(struct http1_text){r->body_hash, SIGV4_HEX_BYTES - 1});
 }
 
-static int sign_up(const struct resign_keys *keys, struct sigv4 *s,
-	struct canonical_reading reading, struct http1_head *goes, const struct resign_side *up,
-	struct resigned *ret)
+int resign_sign(struct resign *r, struct http1_head *goes, struct http1_text *path,
+	struct http1_text host, const char *body_hash)
 {
-	struct canonical_request c = {.method = goes->method,
-		.path = up->path,
-		.host = up->host,
-		.head = goes,
-		.is_up = true};
-	int r;
+	struct canonical_request c = {
+		.method = goes->method, .path = *path, .host = host, .head = goes, .is_up = true};
+	int result;
 
-	if (keys->id && !strcmp(s->key_id, keys->id_placeholder)) {
-		if (strlen(keys->id) >= sizeof(s->key_id))
-			return -EINVAL;
-		strcpy(s->key_id, keys->id);
-	}
-	canonical_drop_hop_names(goes, s);
-	put_hash(goes, up, s, ret);
-	c.payload = payload_of(s, up);
+	canonical_drop_hop_names(goes, &r->s);
+	put_hash(r, goes, body_hash);
+	c.payload = payload_of(&r->s, body_hash);
 	if (!c.payload)
 		return -EBADMSG;
-	if (s->form == SIGV4_QUERY) {
-		/* the key id in it is signed too */
-		r = put(goes, s, up->path, ret);
-		if (r < 0)
-			return r;
-		c.path = (struct http1_text){ret->path.data, ret->path.len};
-	}
-	r = sign(&ret->up, s, &c, reading, ret->up.signature);
-	if (r < 0)
-		return r;
-	memcpy(s->signature, ret->up.signature, SIGV4_HEX_BYTES);
-	return put(goes, s, up->path, ret);
-}
-
-int resign_request(const struct resign_keys *keys, const struct sigv4 *s,
-	const struct http1_head *came, const struct resign_side *client, struct http1_head *goes,
-	const struct resign_side *up, struct resigned *ret)
-{
-	struct canonical_request c = {.method = came->method,
-		.path = client->path,
-		.host = client->host,
-		.head = came,
-		.payload = payload_of(s, client)};
-	struct canonical_reading reading;
-	struct sigv4 anew = *s;
-	int r;
-
-	if (!c.payload)
-		return 0;
-	r = derive(keys->placeholder, s, ret->client.key);
-	if (r == 0)
-		r = find_reading(&ret->client, s, &c, &reading);
-	if (r <= 0)
-		return r;
-	memcpy(ret->client.signature, s->signature, SIGV4_HEX_BYTES);
-	r = derive(keys->secret, s, ret->up.key);
-	if (r == 0)
-		r = sign_up(keys, &anew, reading, goes, up, ret);
-	return r < 0 ? r : 1;
+	result = sign(&r->up, &r->s, &c, r->reading, r->up.signature);
+	if (result < 0)
+		return result;
+	memcpy(r->s.signature, r->up.signature, SIGV4_HEX_BYTES);
+	return resign_place(r, goes, path);
 }
