@@ -11,7 +11,7 @@
 #include "explicit.h"
 #include "refuse.h"
 
-static int begin(struct conn *c, const char *first, size_t len)
+static int begin(struct conn *c, const char *first, size_t len, int error)
 {
 	struct setup *s = setup_new(c);
 
@@ -20,10 +20,8 @@ static int begin(struct conn *c, const char *first, size_t len)
 	record_start(c);
 	c->is_explicit = true;
 	s->kind = SETUP_EXPLICIT;
-	if (c->is_uncounted) {
-		const struct refusal why = {.reason = NEJ_REASON_LIMIT,
-			.rule = POLICY_NO_RULE,
-			.detail = "too many connections are open"};
+	if (error < 0) {
+		const struct refusal why = conn_refusal(error);
 		const struct ask ask = {.app = AUDIT_APP_HTTP, .layer = AUDIT_LAYER_PROXY};
 
 		return refuse_connection(c, &ask, &why);
@@ -40,17 +38,17 @@ static int begin(struct conn *c, const char *first, size_t len)
 
 void proxy_adopt(struct proxy *proxy, int fd, const char *first, size_t len_bytes)
 {
-	bool is_counted = quota_take_connection(proxy->o.quota, *proxy->o.policy);
+	int r = quota_take_connection(proxy->o.quota, *proxy->o.policy);
 	struct conn *c = conn_new(proxy, fd);
 
 	if (!c) {
-		if (is_counted)
+		if (r == 0)
 			quota_give_connection(proxy->o.quota);
 		close(fd);
 		return;
 	}
-	c->is_uncounted = !is_counted;
-	conn_end(c, begin(c, first, len_bytes));
+	c->is_uncounted = r < 0;
+	conn_end(c, begin(c, first, len_bytes, r));
 }
 
 /* Requests are decided anew one by one; a tunnel was decided when it began. */

@@ -393,7 +393,7 @@ static int begin(struct conn *c, const struct endpoint *peer, bool is_eager)
 	return setup_read(c);
 }
 
-/* The first bytes are there (the listener is deferred): a client of the explicit proxy gets a 503 it
+/* The first bytes are there (the listener is deferred): a client of the explicit proxy gets a response it
  * can read. False: it gets a RST. */
 static bool tell_limit(struct proxy *p, int fd, const struct ask *ask, const struct refusal *why)
 {
@@ -408,10 +408,32 @@ static bool tell_limit(struct proxy *p, int fd, const struct ask *ask, const str
 		send(fd, p->out.data, p->out.len, MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
 }
 
-void conn_refuse(struct proxy *p, int fd, const struct endpoint *peer, const char *detail)
+struct refusal conn_refusal(int error)
 {
-	const struct refusal why = {
-		.reason = NEJ_REASON_LIMIT, .rule = POLICY_NO_RULE, .detail = detail};
+	struct refusal why = {.reason = NEJ_REASON_LIMIT, .rule = POLICY_NO_RULE};
+
+	switch (error) {
+	case -EDQUOT:
+		why.limit = QUOTA_CONNECTIONS;
+		why.detail =
+			"connections in limits of the sandbox is reached: others must end first";
+		break;
+	case -ENOMEM:
+		why.detail = "nej is out of memory";
+		break;
+	case -EMFILE:
+		why.detail = "nej is out of descriptors";
+		break;
+	default:
+		why.detail = "too many connections are open";
+		break;
+	}
+	return why;
+}
+
+void conn_refuse(struct proxy *p, int fd, const struct endpoint *peer, int error)
+{
+	const struct refusal why = conn_refusal(error);
 	static const struct linger rst = {.l_onoff = 1};
 	struct conn c = {.proxy = p};
 	struct ask ask = {.layer = AUDIT_LAYER_PROXY};
@@ -451,16 +473,17 @@ struct conn *conn_new(struct proxy *p, int fd)
 
 void conn_accept(struct proxy *p, int fd, const struct endpoint *peer, bool is_eager)
 {
+	int r = quota_take_connection(p->o.quota, *p->o.policy);
 	struct conn *c;
 
-	if (!quota_take_connection(p->o.quota, *p->o.policy)) {
-		conn_refuse(p, fd, peer, "too many connections are open");
+	if (r < 0) {
+		conn_refuse(p, fd, peer, r);
 		return;
 	}
 	c = conn_new(p, fd);
 	if (!c) {
 		quota_give_connection(p->o.quota);
-		conn_refuse(p, fd, peer, "out of memory");
+		conn_refuse(p, fd, peer, -ENOMEM);
 		return;
 	}
 	conn_end(c, begin(c, peer, is_eager));

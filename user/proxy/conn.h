@@ -49,11 +49,13 @@ struct attempt {
 	uint16_t port;
 	uint8_t app, layer; /* enum audit_app, audit_layer */
 	bool has_ticket;
-	bool is_counted, is_metered; /* under limits, see quota.h */
+	bool is_admitted;            /* counted against the limits of `rule` */
+	bool is_counted, is_metered; /* see quota.h */
 };
 
 struct dial;
 struct http;
+struct refusal;
 struct mux;
 struct mux_kit;
 struct session;
@@ -162,8 +164,10 @@ struct setup {
 struct conn *conn_new(struct proxy *p, int fd);
 /* Takes an accepted socket. The connection frees itself when it ends. */
 void conn_accept(struct proxy *p, int fd, const struct endpoint *peer, bool is_eager);
-/* One more than may be: refused with RST, and on record. */
-void conn_refuse(struct proxy *p, int fd, const struct endpoint *peer, const char *detail);
+/* One more than may be, by the result of quota_take_connection, -ENOMEM or -EMFILE. */
+struct refusal conn_refusal(int error);
+/* Refuses it: with a response if it asks the proxy itself, else with RST; and puts it on record. */
+void conn_refuse(struct proxy *p, int fd, const struct endpoint *peer, int error);
 void conn_close(struct conn *c, int how); /* CONN_CLOSE or any other error: reset */
 void conn_end(struct conn *c, int r);     /* closes when r is negative, as conn_close */
 

@@ -19,18 +19,16 @@ static int send_head(struct conn *c)
 	struct http *h = c->http;
 	struct ask ask = request_ask(h);
 	bool has_body = h->up.kind != HTTP1_BODY_NONE;
+	struct refusal why;
 	int r;
 
-	r = h->is_recorded ? 0 : record_allowed(c, &ask, h->rule);
-	if (r < 0) {
-		const struct refusal why = record_refusal(r, h->rule);
-
+	r = h->is_recorded ? 0 : record_allowed(c, &ask, h->rule, &why);
+	if (r < 0)
 		return request_refuse(c, &why);
-	}
 	h->is_recorded = true;
 	filter_record(c);
 	if (record_bytes(c, h->head.len, 0) < 0)
-		return CONN_RESET;
+		return request_limit(c);
 	r = half_send(c, &c->client, &c->server, h->head.data, h->head.len,
 		has_body && h->in.len ? MSG_MORE : 0);
 	if (r < 0)
@@ -119,6 +117,8 @@ int request_dispatch(struct conn *c)
 	struct refusal why;
 	int r;
 
+	if (!h->is_recorded && record_admit(c, h->rule, &why) < 0)
+		return request_refuse(c, &why);
 	if (find_connected(c, &want))
 		return send_head(c);
 	h->idle.origin = want;

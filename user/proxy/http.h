@@ -86,6 +86,8 @@ int request_feed(struct conn *c, const char *data, size_t len_bytes);
 struct ask request_ask(const struct http *h);
 /* Dials for the request, or sends it when connected. */
 int request_dispatch(struct conn *c);
+/* The bytes that limits allow are used up: says so if nothing was answered, else cuts. */
+int request_limit(struct conn *c);
 /* Refuses the request at hand; the connection goes on where that is safe. */
 int request_refuse(struct conn *c, const struct refusal *why);
 

@@ -106,7 +106,7 @@ static int refuse_one(struct listener *l)
 	close(p->spare_fd);
 	fd = accept_one(l->io.fd, &peer);
 	if (fd >= 0)
-		conn_refuse(p, fd, &peer, "out of descriptors");
+		conn_refuse(p, fd, &peer, -EMFILE);
 	p->spare_fd = open_spare(p);
 	return fd == -EAGAIN ? -EAGAIN : p->spare_fd < 0 ? -EMFILE : 0;
 }

@@ -24,11 +24,19 @@ static int count(struct conn *c, const struct half *from, size_t n)
 	return from == &c->client ? record_bytes(c, n, 0) : record_bytes(c, 0, n);
 }
 
+/* How much to read: one byte at least, since only reading shows whether there is one too many. */
+static size_t room(const struct conn *c, const struct half *from, size_t max_bytes)
+{
+	size_t n = record_room(c, from == &c->client, max_bytes);
+
+	return n ? n : 1;
+}
+
 /* Fills the lent pipe. As half_recv. */
 static ssize_t splice_in(struct conn *c, struct half *from)
 {
 	ssize_t n = splice(from->io.fd, NULL, c->proxy->pool.pipes[from->pipe].write_fd, NULL,
-		POOL_PIPE_BYTES, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+		room(c, from, POOL_PIPE_BYTES), SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 
 	if (n < 0) {
 		if (errno == EAGAIN)
@@ -40,6 +48,9 @@ static ssize_t splice_in(struct conn *c, struct half *from)
 		from->is_readable = false;
 	}
 	from->in_pipe = (uint32_t)n;
+	/* it is in no socket yet */
+	if (count(c, from, (size_t)n) < 0)
+		return record_cut(c);
 	return n;
 }
 
@@ -55,10 +66,12 @@ static ssize_t move_once(struct conn *c, struct half *from, struct half *to)
 		from->pipe = pool_lend(&c->proxy->pool);
 	if (from->pipe >= 0)
 		return splice_in(c, from);
-	n = half_recv(from, buf, PROXY_BUF_BYTES);
+	n = half_recv(from, buf, room(c, from, PROXY_BUF_BYTES));
 	if (n <= 0)
 		return n;
 	from->is_bulk = n == PROXY_BUF_BYTES;
+	if (count(c, from, (size_t)n) < 0)
+		return record_cut(c);
 	r = half_send(c, from, to, buf, (size_t)n, 0);
 	return r < 0 ? r : n;
 }
@@ -81,8 +94,6 @@ int pump_move(struct conn *c, struct half *from, struct half *to)
 		n = move_once(c, from, to);
 		if (n < 0 && n != -EAGAIN)
 			return (int)n;
-		if (n > 0 && count(c, from, (size_t)n) < 0)
-			return -EDQUOT;
 	}
 	half_return_pipe(c->proxy, from);
 	if (from->is_eof && !to->is_shut) {
@@ -129,9 +140,8 @@ int pump_start(struct conn *c, const char *first, size_t len_bytes)
 	int r = 0;
 
 	if (len_bytes) {
-		r = count(c, &c->client, len_bytes);
-		if (r < 0)
-			return r;
+		if (count(c, &c->client, len_bytes) < 0)
+			return record_cut(c);
 		r = half_send(c, &c->client, &c->server, first, len_bytes, 0);
 	}
 	loop_timer_del(c->proxy->loop, &c->timer);

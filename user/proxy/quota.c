@@ -17,7 +17,7 @@ struct slot {
 	_Atomic uint32_t owner; /* rule + 1; 0: free */
 	_Atomic uint64_t open;
 	_Atomic uint64_t bytes_out, bytes_in;
-	_Atomic uint64_t minute, requests;
+	_Atomic uint64_t requests; /* the minute they are of, and below it their number */
 };
 
 struct quota {
@@ -45,16 +45,16 @@ void quota_free(struct quota *q)
 	free(q);
 }
 
-bool quota_take_connection(struct quota *q, const struct policy *policy)
+int quota_take_connection(struct quota *q, const struct policy *policy)
 {
 	uint64_t max = policy_max_connections(policy);
 	uint64_t n = atomic_fetch_add_explicit(&or_own(q)->n_open, 1, memory_order_relaxed);
 	uint64_t all = atomic_fetch_add_explicit(&n_all, 1, memory_order_relaxed);
 
 	if ((!max || n < max) && all < NEJ_MAX_CONNS)
-		return true;
+		return 0;
 	quota_give_connection(q);
-	return false;
+	return all < NEJ_MAX_CONNS ? -EDQUOT : -ENFILE;
 }
 
 void quota_give_connection(struct quota *q)
@@ -82,7 +82,14 @@ static bool is_limited(const struct policy_limits *l)
 	return l->connections || l->bytes_out || l->bytes_in || l->requests_per_minute;
 }
 
+/* Everything that was allowed has passed. */
 static bool is_spent(const struct slot *s, const struct policy_limits *l)
+{
+	return (l->bytes_out && s->bytes_out >= l->bytes_out) ||
+		(l->bytes_in && s->bytes_in >= l->bytes_in);
+}
+
+static bool is_exceeded(const struct slot *s, const struct policy_limits *l)
 {
 	return (l->bytes_out && s->bytes_out > l->bytes_out) ||
 		(l->bytes_in && s->bytes_in > l->bytes_in);
@@ -91,45 +98,78 @@ static bool is_spent(const struct slot *s, const struct policy_limits *l)
 /* One more request in this minute. */
 static bool is_too_fast(struct slot *s, const struct policy_limits *l, uint64_t now_ms)
 {
-	uint64_t minute = now_ms / MINUTE_MS;
+	uint64_t minute = now_ms / MINUTE_MS << 32, old = s->requests, next;
 
 	if (!l->requests_per_minute)
 		return false;
-	if (atomic_exchange(&s->minute, minute) != minute)
-		s->requests = 0;
-	return atomic_fetch_add(&s->requests, 1) >= l->requests_per_minute;
+	do {
+		next = old >> 32 == minute >> 32 ? old : minute;
+		if ((uint32_t)next >= l->requests_per_minute)
+			return true;
+	} while (!atomic_compare_exchange_weak(&s->requests, &old, next + 1));
+	return false;
 }
 
-static int begin_rule(
-	struct quota *q, uint32_t rule, const struct policy_limits *l, uint64_t now_ms, bool *ret)
+static int refuse(
+	enum quota_limit limit, const char *detail, uint64_t now_ms, struct quota_grant *ret)
 {
-	struct slot *s = slot_of(or_own(q), rule);
+	ret->limit = (uint8_t)limit;
+	ret->detail = detail;
+	if (limit == QUOTA_REQUESTS)
+		ret->retry_s = (uint32_t)((MINUTE_MS - now_ms % MINUTE_MS + 999) / 1000);
+	return -EDQUOT;
+}
 
-	if (!s || is_spent(s, l) || is_too_fast(s, l, now_ms))
-		return -EDQUOT;
-	if (!l->connections)
-		return 0;
-	if (atomic_fetch_add(&s->open, 1) >= l->connections) {
+static int begin_rule(struct quota *q, uint32_t rule, const struct policy_limits *l,
+	uint64_t now_ms, struct quota_grant *ret)
+{
+	struct slot *s = slot_of(q, rule);
+
+	if (!s)
+		return refuse(QUOTA_NONE, "too many rules with limits are in use", now_ms, ret);
+	if (is_spent(s, l))
+		return refuse(QUOTA_BYTES, "the bytes that limits of the rule allow are used up",
+			now_ms, ret);
+	if (l->connections && atomic_fetch_add(&s->open, 1) >= l->connections) {
 		atomic_fetch_sub(&s->open, 1);
-		return -EDQUOT;
+		return refuse(QUOTA_CONNECTIONS,
+			"connections in limits of the rule is reached: others must end first",
+			now_ms, ret);
 	}
-	*ret = true;
-	return 0;
+	ret->is_counted = l->connections;
+	if (!is_too_fast(s, l, now_ms))
+		return 0;
+	if (ret->is_counted)
+		atomic_fetch_sub(&s->open, 1);
+	ret->is_counted = false;
+	return refuse(QUOTA_REQUESTS, "requests_per_minute in limits of the rule is reached",
+		now_ms, ret);
 }
 
 int quota_begin(struct quota *q, const struct policy *policy, uint32_t rule, uint64_t now_ms,
 	struct quota_grant *ret)
 {
+	struct slot *sandbox = &or_own(q)->sandbox;
 	struct policy_limits all, rules = {0};
+	int r = 0;
 
 	*ret = (struct quota_grant){0};
 	policy_limits(policy, POLICY_NO_RULE, &all);
 	if (rule != POLICY_NO_RULE)
 		policy_limits(policy, rule, &rules);
 	ret->is_metered = all.bytes_out || all.bytes_in || rules.bytes_out || rules.bytes_in;
-	if (is_spent(&or_own(q)->sandbox, &all) || is_too_fast(&or_own(q)->sandbox, &all, now_ms))
-		return -EDQUOT;
-	return is_limited(&rules) ? begin_rule(q, rule, &rules, now_ms, &ret->is_counted) : 0;
+	if (is_spent(sandbox, &all))
+		return refuse(QUOTA_BYTES, "the bytes that limits of the sandbox allow are used up",
+			now_ms, ret);
+	if (is_limited(&rules))
+		r = begin_rule(or_own(q), rule, &rules, now_ms, ret);
+	if (r < 0 || !is_too_fast(sandbox, &all, now_ms))
+		return r;
+	if (ret->is_counted)
+		quota_end(q, rule);
+	ret->is_counted = false;
+	return refuse(QUOTA_REQUESTS, "requests_per_minute in limits of the sandbox is reached",
+		now_ms, ret);
 }
 
 void quota_end(struct quota *q, uint32_t rule)
@@ -140,11 +180,39 @@ void quota_end(struct quota *q, uint32_t rule)
 		atomic_fetch_sub(&s->open, 1);
 }
 
+static uint64_t left_of(const struct slot *s, const struct policy_limits *l, bool is_out)
+{
+	uint64_t max = is_out ? l->bytes_out : l->bytes_in;
+	uint64_t used = is_out ? s->bytes_out : s->bytes_in;
+
+	if (!max)
+		return UINT64_MAX;
+	return used < max ? max - used : 0;
+}
+
+size_t quota_room(
+	struct quota *q, const struct policy *policy, uint32_t rule, bool is_out, size_t max_bytes)
+{
+	struct policy_limits l;
+	uint64_t left, own_left;
+	struct slot *s;
+
+	policy_limits(policy, POLICY_NO_RULE, &l);
+	left = left_of(&or_own(q)->sandbox, &l, is_out);
+	if (rule != POLICY_NO_RULE) {
+		policy_limits(policy, rule, &l);
+		s = is_limited(&l) ? slot_of(or_own(q), rule) : NULL;
+		own_left = s ? left_of(s, &l, is_out) : UINT64_MAX;
+		left = own_left < left ? own_left : left;
+	}
+	return left < max_bytes ? (size_t)left : max_bytes;
+}
+
 static int spend(struct slot *s, const struct policy_limits *l, uint64_t out, uint64_t in)
 {
 	atomic_fetch_add(&s->bytes_out, out);
 	atomic_fetch_add(&s->bytes_in, in);
-	return is_spent(s, l) ? -EDQUOT : 0;
+	return is_exceeded(s, l) ? -EDQUOT : 0;
 }
 
 int quota_spend(struct quota *q, const struct policy *policy, uint32_t rule, uint64_t bytes_out,

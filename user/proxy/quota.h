@@ -15,22 +15,37 @@ struct quota;
 int quota_new(struct quota **ret); /* 0, -ENOMEM */
 void quota_free(struct quota *q);
 
-/* Counts one more open connection. False (and not counted): `limits: connections` of the sandbox or
- * NEJ_MAX_CONNS of the process is reached. */
-bool quota_take_connection(struct quota *q, const struct policy *policy);
+/* Counts one more open connection. 0; -EDQUOT: `limits: connections` of the sandbox is reached;
+ * -ENFILE: NEJ_MAX_CONNS of the process is. Neither is counted then. */
+int quota_take_connection(struct quota *q, const struct policy *policy);
 void quota_give_connection(struct quota *q);
+
+/* Which limit of the policy was reached. */
+enum quota_limit {
+	QUOTA_NONE, /* none: a capacity of our own */
+	QUOTA_CONNECTIONS,
+	QUOTA_REQUESTS,
+	QUOTA_BYTES,
+};
 
 struct quota_grant {
 	bool is_counted; /* against the rule's connections: quota_end must follow */
 	bool is_metered; /* bytes are limited: quota_spend must be told of them */
+	/* refused: */
+	uint8_t limit;      /* enum quota_limit */
+	uint32_t retry_s;   /* when another may pass; 0: nobody knows */
+	const char *detail; /* for people */
 };
 
-/* One attempt (a tunnel or a request) under a rule, or under none. 0, or -EDQUOT: connections of the
- * rule, requests a minute or bytes are used up. */
+/* One attempt (a tunnel or a request) under a rule, or under none. A minute is a fixed one: its
+ * requests are forgotten when the next begins. 0, or -EDQUOT with what was reached in ret. */
 int quota_begin(struct quota *q, const struct policy *policy, uint32_t rule, uint64_t now_ms,
 	struct quota_grant *ret);
 void quota_end(struct quota *q, uint32_t rule);
-/* Bytes that passed. -EDQUOT: with these a limit is exceeded. */
+/* How many of max_bytes may pass still, out of the sandbox or into it. */
+size_t quota_room(
+	struct quota *q, const struct policy *policy, uint32_t rule, bool is_out, size_t max_bytes);
+/* Bytes that are about to pass. -EDQUOT: with these a limit would be exceeded; counted they are. */
 int quota_spend(struct quota *q, const struct policy *policy, uint32_t rule, uint64_t bytes_out,
 	uint64_t bytes_in);
 

@@ -75,26 +75,46 @@ static void keep(struct conn *c, const struct ask *ask, uint32_t rule)
 	a->layer = c->proxy->o.is_gateway ? AUDIT_LAYER_GATEWAY : ask->layer;
 }
 
-static int admit(struct conn *c, uint32_t rule)
+static void release(struct conn *c)
+{
+	struct attempt *a = &c->attempt;
+
+	if (a->is_counted)
+		quota_end(c->proxy->o.quota, a->rule);
+	a->is_admitted = a->is_counted = a->is_metered = false;
+}
+
+int record_admit(struct conn *c, uint32_t rule, struct refusal *ret_why)
 {
 	struct attempt *a = &c->attempt;
 	struct quota_grant grant;
-	int r = quota_begin(
-		c->proxy->o.quota, *c->proxy->o.policy, rule, loop_now_ms(c->proxy->loop), &grant);
+	int r;
 
-	if (r < 0)
+	if (a->is_admitted && a->rule == rule)
+		return 0;
+	release(c);
+	r = quota_begin(
+		c->proxy->o.quota, *c->proxy->o.policy, rule, loop_now_ms(c->proxy->loop), &grant);
+	if (r < 0) {
+		*ret_why = (struct refusal){.reason = NEJ_REASON_LIMIT,
+			.rule = rule,
+			.detail = grant.detail,
+			.limit = grant.limit,
+			.retry_s = grant.retry_s};
 		return r;
+	}
 	a->rule = rule;
+	a->is_admitted = true;
 	a->is_counted = grant.is_counted;
 	a->is_metered = grant.is_metered;
 	return 0;
 }
 
-int record_allowed(struct conn *c, const struct ask *ask, uint32_t rule)
+int record_allowed(struct conn *c, const struct ask *ask, uint32_t rule, struct refusal *ret_why)
 {
 	const struct policy *policy = *c->proxy->o.policy;
 	struct audit_event e;
-	int r = admit(c, rule);
+	int r = record_admit(c, rule, ret_why);
 
 	if (r < 0 || !policy_audits_allowed(policy))
 		return r;
@@ -106,46 +126,69 @@ int record_allowed(struct conn *c, const struct ask *ask, uint32_t rule)
 		e.detail = (struct audit_text){ask->note, (uint32_t)strlen(ask->note)};
 	if (rule == POLICY_NO_RULE)
 		e.reason = NEJ_REASON_NO_RULE; /* default: allow, or host_ports */
-	if (audit_ring_put(c->proxy->o.ring, &e, &c->attempt.ticket) < 0)
+	if (audit_ring_put(c->proxy->o.ring, &e, &c->attempt.ticket) < 0) {
+		*ret_why = (struct refusal){.reason = NEJ_REASON_AUDIT_UNAVAILABLE, .rule = rule};
 		return policy_fails_closed(policy) ? -ENOSPC : 0;
+	}
 	c->attempt.has_ticket = true;
 	keep(c, ask, rule);
 	return 0;
 }
 
-struct refusal record_refusal(int error, uint32_t rule)
-{
-	struct refusal why = {.reason = NEJ_REASON_AUDIT_UNAVAILABLE, .rule = rule};
-
-	if (error == -EDQUOT) {
-		why.reason = NEJ_REASON_LIMIT;
-		why.detail = "a limit of the policy is reached";
-	}
-	return why;
-}
-
-void record_limit(struct conn *c, const char *detail)
+/* Of the attempt that goes on. */
+static void put_refused(struct conn *c, const struct refusal *why)
 {
 	const struct attempt *a = &c->attempt;
-	const struct refusal why = {.reason = NEJ_REASON_LIMIT, .rule = a->rule, .detail = detail};
 	struct ask ask = {.port = a->port, .app = a->app, .layer = a->layer};
 
 	if (a->host)
 		ask.as_sent = (struct http1_text){a->host, strlen(a->host)};
-	record_refused(c, &ask, &why, 0);
+	record_refused(c, &ask, why, 0);
+}
+
+void record_limit(struct conn *c, const char *detail)
+{
+	const struct refusal why = {
+		.reason = NEJ_REASON_LIMIT, .rule = c->attempt.rule, .detail = detail};
+
+	put_refused(c, &why);
+}
+
+size_t record_room(const struct conn *c, bool is_out, size_t max_bytes)
+{
+	const struct attempt *a = &c->attempt;
+
+	if (!a->is_metered)
+		return max_bytes;
+	return quota_room(c->proxy->o.quota, *c->proxy->o.policy, a->rule, is_out, max_bytes);
 }
 
 int record_bytes(struct conn *c, uint64_t bytes_out, uint64_t bytes_in)
 {
 	struct attempt *a = &c->attempt;
 
+	if (a->is_metered &&
+		quota_spend(c->proxy->o.quota, *c->proxy->o.policy, a->rule, bytes_out, bytes_in) <
+			0)
+		return -EDQUOT;
 	a->bytes_out += bytes_out;
 	a->bytes_in += bytes_in;
-	if (!a->is_metered ||
-		quota_spend(c->proxy->o.quota, *c->proxy->o.policy, a->rule, bytes_out, bytes_in) ==
-			0)
-		return 0;
-	record_limit(c, "the bytes the policy allows are used up");
+	return 0;
+}
+
+struct refusal record_spent(const struct conn *c)
+{
+	return (struct refusal){.reason = NEJ_REASON_LIMIT,
+		.rule = c->attempt.rule,
+		.detail = "the bytes that limits allow are used up",
+		.limit = QUOTA_BYTES};
+}
+
+int record_cut(struct conn *c)
+{
+	const struct refusal why = record_spent(c);
+
+	put_refused(c, &why);
 	return -EDQUOT;
 }
 
@@ -190,9 +233,7 @@ void record_end(struct conn *c)
 	struct attempt *a = &c->attempt;
 	struct audit_event e;
 
-	if (a->is_counted)
-		quota_end(c->proxy->o.quota, a->rule);
-	a->is_counted = a->is_metered = false;
+	release(c);
 	if (!a->has_ticket)
 		return;
 	a->has_ticket = false;

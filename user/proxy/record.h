@@ -34,21 +34,32 @@ struct refusal {
 	int error;                          /* negative errno of a failed dial; 0 */
 	const char *detail;                 /* for people; NULL */
 	const struct refuse_answer *answer; /* NULL: nej's own */
+	/* NEJ_REASON_LIMIT: enum quota_limit, and when to try again (0: unknown) */
+	uint8_t limit;
+	uint32_t retry_s;
 };
 
 /* The start of an attempt: now. */
 void record_start(struct conn *c);
-/* Before the first byte goes up. -ENOSPC when nothing may pass without a record, -EDQUOT when a
- * limit is reached. */
-int record_allowed(struct conn *c, const struct ask *ask, uint32_t rule);
+/* Counts the attempt against the limits, before anything is dialled for it; once for one rule.
+ * 0; negative: refused, *ret_why says why. */
+int record_admit(struct conn *c, uint32_t rule, struct refusal *ret_why);
+/* Before the first byte goes up; admits too, if that has not been done. 0; negative: a limit is
+ * reached, or nothing may pass without a record; *ret_why says which. */
+int record_allowed(struct conn *c, const struct ask *ask, uint32_t rule, struct refusal *ret_why);
 void record_refused(
 	struct conn *c, const struct ask *ask, const struct refusal *why, uint16_t status);
-/* The refusal that a negative result of record_allowed is. */
-struct refusal record_refusal(int error, uint32_t rule);
-/* A limit ends the attempt that goes on. */
+/* A capacity of ours ends the attempt that goes on. */
 void record_limit(struct conn *c, const char *detail);
-/* Counts bytes that passed. -EDQUOT: a limit is exceeded, which is on record then. */
+/* How many of max_bytes may pass still, out of the sandbox or into it. */
+size_t record_room(const struct conn *c, bool is_out, size_t max_bytes);
+/* Counts bytes that are about to pass. -EDQUOT: they may not, a limit would be exceeded; who closes
+ * for it puts it on record. */
 int record_bytes(struct conn *c, uint64_t bytes_out, uint64_t bytes_in);
+/* The refusal that this is. */
+struct refusal record_spent(const struct conn *c);
+/* Puts it on record for an attempt that can only be cut. -EDQUOT. */
+int record_cut(struct conn *c);
 /* A credential was put into the request just recorded. */
 void record_injected(struct conn *c, const char *secret);
 /* Totals of the attempt that record_allowed opened, if any. */

@@ -3,11 +3,13 @@
 #include "refuse.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../wire/hop.h"
 #include "../wire/socks5.h"
 #include "pump.h"
+#include "quota.h"
 
 #define MAX_SHOWN_BYTES 512 /* of a text the client sent, repeated to it */
 
@@ -44,6 +46,8 @@ uint16_t refuse_status(const struct refusal *why)
 		return why->answer->status;
 	if (why->error == -ETIMEDOUT)
 		return 504;
+	if (why->limit != QUOTA_NONE)
+		return 429; /* RFC 6585 section 4 */
 	return answers[why->reason].status ? answers[why->reason].status : 403;
 }
 
@@ -72,6 +76,8 @@ static const char *phrase_of(uint16_t status)
 		return "Unsupported Media Type";
 	case 421:
 		return "Misdirected Request";
+	case 429:
+		return "Too Many Requests";
 	case 500:
 		return "Internal Server Error";
 	case 502:
@@ -136,6 +142,18 @@ static void add_rule_wanted(struct buf *b, const struct ask *ask)
 		ask->host, ask->port, ask->port == 443 || ask->port == 80 ? ask->port : 0, b);
 }
 
+static void add_advice_of_limit(struct buf *b, const struct refusal *why)
+{
+	if (why->limit == QUOTA_BYTES)
+		buf_add_str(b,
+			"Do not retry: the policy allows no more bytes. If the task needs "
+			"them, ask the operator to raise the limit.");
+	else if (why->retry_s)
+		buf_printf(b, "The policy allows it; try again in %u s.", why->retry_s);
+	else
+		buf_add_str(b, "The policy allows it; it may be tried again later.");
+}
+
 static void add_advice(struct buf *b, const struct ask *ask, const struct refusal *why)
 {
 	switch (why->reason) {
@@ -153,9 +171,11 @@ static void add_advice(struct buf *b, const struct ask *ask, const struct refusa
 	case NEJ_REASON_UPSTREAM_REFUSED:
 	case NEJ_REASON_RESOLVE_FAILED:
 	case NEJ_REASON_SECRET_UNAVAILABLE:
-	case NEJ_REASON_LIMIT:
 	case NEJ_REASON_AUDIT_UNAVAILABLE:
 		buf_add_str(b, "The policy allows it; it may be tried again later.");
+		return;
+	case NEJ_REASON_LIMIT:
+		add_advice_of_limit(b, why);
 		return;
 	case NEJ_REASON_CREDENTIALS:
 		buf_add_str(b,
@@ -248,7 +268,10 @@ void refuse_print(const struct policy *policy, const struct ask *ask, const stru
 	bool is_given = why->answer && why->answer->body;
 	uint16_t status = refuse_status(why);
 	struct buf body;
+	char retry[40] = "";
 
+	if (why->retry_s)
+		snprintf(retry, sizeof(retry), "Retry-After: %u\r\n", why->retry_s);
 	buf_init(&body);
 	if (is_given)
 		buf_add(&body, why->answer->body, why->answer->body_len);
@@ -258,13 +281,13 @@ void refuse_print(const struct policy *policy, const struct ask *ask, const stru
 		add_plain(&body, policy, ask, why);
 	buf_printf(out,
 		"HTTP/1.1 %u %s\r\nX-Nej-Reason: %s\r\nContent-Type: %s\r\n"
-		"Cache-Control: no-store\r\nContent-Length: %zu\r\n%s%s\r\n",
+		"Cache-Control: no-store\r\nContent-Length: %zu\r\n%s%s%s\r\n",
 		status, phrase_of(status), reason_word(why->reason),
 		is_given || ask->wants_json ? "application/json" : "text/plain; charset=utf-8",
 		body.len,
 		status == 407 ? "Proxy-Authenticate: Basic realm=\"nej\", charset=\"UTF-8\"\r\n"
 			      : "",
-		shape->is_close ? "Connection: close\r\n" : "");
+		retry, shape->is_close ? "Connection: close\r\n" : "");
 	if (!shape->is_head)
 		buf_add(out, body.data, body.len);
 	out->is_failed |= body.is_failed;

@@ -8,7 +8,7 @@
 
 #include "record.h"
 
-/* HTTP status for a refusal (403, 421, 400, 500, 502, 503 or 504). */
+/* HTTP status for a refusal (403, 400, 407, 421, 429, 500, 502, 503 or 504). */
 uint16_t refuse_status(const struct refusal *why);
 uint8_t refuse_alert(enum nej_reason reason); /* TLS alert description, RFC 8446 section 6 */
 

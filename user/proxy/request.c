@@ -66,6 +66,22 @@ int request_refuse_plainly(struct conn *c, enum nej_reason reason, const char *d
 	return request_refuse(c, &why);
 }
 
+int request_limit(struct conn *c)
+{
+	const struct refusal why = record_spent(c);
+	struct http *h = c->http;
+
+	if (h->response == RESPONSE_BODY) {
+		const struct ask ask = request_ask(h);
+
+		record_refused(c, &ask, &why, 0);
+		return CONN_RESET;
+	}
+	http_drop_server(c);
+	h->is_keep_alive = false;
+	return request_refuse(c, &why);
+}
+
 /* Refused before it was understood: only what the client sent can be told, and the connection ends,
  * since nobody knows where the next request would begin. */
 static int refuse_early(
@@ -333,6 +349,9 @@ static ssize_t feed_body(struct conn *c, const char *data, size_t len)
 
 	if (half_is_blocked(&c->client, &c->server))
 		return 0;
+	len = record_room(c, true, len);
+	if (!len)
+		return request_limit(c);
 	r = body_move(c, &h->up, &c->client, &c->server, data, len, &n);
 	if (r == -EBADMSG || h->up.error)
 		return refuse_body(c, r);
@@ -344,7 +363,7 @@ static ssize_t feed_body(struct conn *c, const char *data, size_t len)
 		return (ssize_t)len;
 	}
 	if (record_bytes(c, n, 0) < 0)
-		return CONN_RESET;
+		return request_limit(c);
 	if (r > 0)
 		h->request = REQUEST_DONE;
 	return (ssize_t)n;

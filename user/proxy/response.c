@@ -123,7 +123,8 @@ static int pass_interim(struct conn *c, struct http1_head *head)
 		return refuse_filtered(c, r);
 	buf_clear(out);
 	hop_print_response(head, &how, out);
-	return send_down(c, out, 0);
+	r = send_down(c, out, 0);
+	return r == -EDQUOT ? request_limit(c) : r;
 }
 
 /* 101: the connection becomes a tunnel. rest: server bytes behind the head. */
@@ -144,6 +145,8 @@ static int switch_protocols(
 	hop_print_response(head, &how, out);
 	buf_add(out, rest, rest_len);
 	r = send_down(c, out, 0);
+	if (r == -EDQUOT)
+		return request_limit(c);
 	return r < 0 ? r : pump_start(c, h->in.data, h->in.len);
 }
 
@@ -151,11 +154,17 @@ static int switch_protocols(
 static ssize_t move_body(struct conn *c, const char *data, size_t len)
 {
 	struct http *h = c->http;
-	size_t n;
-	int r = body_move(c, &h->down, &c->server, &c->client, data, len, &n);
+	size_t n, room = record_room(c, false, len);
+	int r;
 
-	if (r < 0 || record_bytes(c, 0, n) < 0)
+	if (!room)
+		return request_limit(c);
+	r = body_move(c, &h->down, &c->server, &c->client, data, room, &n);
+	if (r < 0)
 		return CONN_RESET;
+	/* more of the body is there than may pass */
+	if (record_bytes(c, 0, n) < 0 || (r == 0 && room < len))
+		return request_limit(c);
 	if (r == 0)
 		return (ssize_t)n;
 	if (n < len)
@@ -209,6 +218,11 @@ static ssize_t pass_final(
 			has_body = false;
 	}
 	r = send_down(c, out, has_body && rest_len > joined ? MSG_MORE : 0);
+	if (r == -EDQUOT) {
+		h->response = RESPONSE_HEAD;
+		r = request_limit(c);
+		return r < 0 ? r : (ssize_t)rest_len;
+	}
 	if (r < 0)
 		return CONN_RESET;
 	if (!has_body) {

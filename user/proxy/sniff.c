@@ -133,13 +133,6 @@ static int refuse_plainly(struct conn *c, enum nej_reason reason, const char *de
 	return refuse(c, &why);
 }
 
-static int refuse_unrecorded(struct conn *c, int error)
-{
-	const struct refusal why = record_refusal(error, c->setup->rule);
-
-	return refuse(c, &why);
-}
-
 /* --- dialling */
 
 static void on_dialled(struct conn *c, const struct refusal *why)
@@ -162,8 +155,10 @@ int sniff_dial(struct conn *c)
 		.rule = s->rule,
 		.is_host_port = s->is_host_port};
 	struct refusal why;
-	int r = dial_start(c, &target, on_dialled, &why);
+	int r = record_admit(c, s->rule, &why);
 
+	if (r == 0)
+		r = dial_start(c, &target, on_dialled, &why);
 	if (r < 0)
 		return refuse(c, &why);
 	if (r > 0)
@@ -179,9 +174,10 @@ static int establish(struct conn *c)
 {
 	struct setup *s = c->setup;
 	struct ask ask = sniff_ask(c);
-	int r = s->is_recorded ? 0 : record_allowed(c, &ask, s->rule);
+	struct refusal why;
+	int r = s->is_recorded ? 0 : record_allowed(c, &ask, s->rule, &why);
 
-	return r < 0 ? refuse_unrecorded(c, r) : pump_start(c, s->view, s->view_len);
+	return r < 0 ? refuse(c, &why) : pump_start(c, s->view, s->view_len);
 }
 
 int sniff_gave_up(struct conn *c, bool is_timeout)
@@ -347,15 +343,16 @@ static void early_on_server(struct loop_io *io, uint32_t events)
 	struct conn *c = conn_of_server(io);
 	struct setup *s = c->setup;
 	struct ask ask = sniff_ask(c);
+	struct refusal why;
 	int r = half_note(&c->server, events);
 
 	if (r == 0 && c->server.is_readable && !s->is_recorded) {
 		if (!ask.app)
 			ask.app = AUDIT_APP_RAW;
 		s->is_recorded = true;
-		r = record_allowed(c, &ask, s->rule);
+		r = record_allowed(c, &ask, s->rule, &why);
 		if (r < 0)
-			r = refuse_unrecorded(c, r);
+			r = refuse(c, &why);
 	}
 	if (r == 0 && c->setup)
 		r = pump_move(c, &c->server, &c->client);
@@ -368,14 +365,15 @@ int sniff_reached_early(struct conn *c)
 {
 	struct setup *s = c->setup;
 	struct ask ask = sniff_ask(c);
+	struct refusal why;
 	int r;
 
 	/* a port of the host's loopback: nothing in the bytes could change the verdict */
 	if (s->is_host_port) {
 		if (!ask.app)
 			ask.app = AUDIT_APP_RAW;
-		r = record_allowed(c, &ask, s->rule);
-		return r < 0 ? refuse_unrecorded(c, r) : pump_start(c, s->view, s->view_len);
+		r = record_allowed(c, &ask, s->rule, &why);
+		return r < 0 ? refuse(c, &why) : pump_start(c, s->view, s->view_len);
 	}
 	return conn_watch(c, &c->server, early_on_server);
 }

@@ -37,7 +37,8 @@ static void connections_of_a_rule_are_counted_while_they_last(void **state)
 	assert_int_equal(quota_begin(NULL, NULL, 2, 0, &grant), 0);
 	assert_true(grant.is_counted);
 	assert_int_equal(begin(2, 0), 0);
-	assert_int_equal(begin(2, 0), -EDQUOT);
+	assert_int_equal(quota_begin(NULL, NULL, 2, 0, &grant), -EDQUOT);
+	assert_int_equal(grant.limit, QUOTA_CONNECTIONS);
 	assert_int_equal(begin(3, 0), 0); /* another rule has its own */
 	quota_end(NULL, 2);
 	assert_int_equal(begin(2, 0), 0);
@@ -45,11 +46,17 @@ static void connections_of_a_rule_are_counted_while_they_last(void **state)
 
 static void requests_are_counted_by_the_minute(void **state)
 {
+	struct quota_grant grant;
+
 	(void)state;
 	w.rule_limits = (struct policy_limits){.requests_per_minute = 2};
 	assert_int_equal(begin(4, 600000), 0);
 	assert_int_equal(begin(4, 610000), 0);
-	assert_int_equal(begin(4, 659999), -EDQUOT);
+	assert_int_equal(quota_begin(NULL, NULL, 4, 630001, &grant), -EDQUOT);
+	assert_int_equal(grant.limit, QUOTA_REQUESTS);
+	assert_int_equal(grant.retry_s, 30);
+	assert_int_equal(quota_begin(NULL, NULL, 4, 659999, &grant), -EDQUOT);
+	assert_int_equal(grant.retry_s, 1);
 	assert_int_equal(begin(4, 660000), 0);
 }
 
@@ -61,10 +68,66 @@ static void bytes_used_up_admit_nothing_more(void **state)
 	w.rule_limits = (struct policy_limits){.bytes_in = 100, .bytes_out = 50};
 	assert_int_equal(quota_begin(NULL, NULL, 5, 0, &grant), 0);
 	assert_true(grant.is_metered);
-	assert_int_equal(quota_spend(NULL, NULL, 5, 10, 100), 0);
-	assert_int_equal(quota_spend(NULL, NULL, 5, 10, 1), -EDQUOT);
-	assert_int_equal(begin(5, 0), -EDQUOT);
+	assert_int_equal(quota_spend(NULL, NULL, 5, 10, 90), 0);
+	assert_int_equal(quota_room(NULL, NULL, 5, false, 1000), 10);
+	assert_int_equal(quota_room(NULL, NULL, 5, true, 1000), 40);
+	assert_int_equal(quota_room(NULL, NULL, 5, true, 7), 7);
+	assert_int_equal(begin(5, 0), 0);
+	assert_int_equal(quota_spend(NULL, NULL, 5, 10, 10), 0);
+	/* all that was allowed has passed */
+	assert_int_equal(quota_begin(NULL, NULL, 5, 0, &grant), -EDQUOT);
+	assert_int_equal(grant.limit, QUOTA_BYTES);
+	assert_int_equal(grant.retry_s, 0);
+	assert_int_equal(quota_room(NULL, NULL, 5, false, 1000), 0);
+	assert_int_equal(quota_spend(NULL, NULL, 5, 0, 1), -EDQUOT);
 	assert_int_equal(begin(6, 0), 0);
+}
+
+/* What the sandbox refuses is not held against the rule. */
+static void sandbox_and_rule_are_both_asked(void **state)
+{
+	struct quota_grant grant;
+	struct quota *q;
+
+	(void)state;
+	assert_int_equal(quota_new(&q), 0);
+	w.sandbox_limits = (struct policy_limits){.requests_per_minute = 2};
+	w.rule_limits = (struct policy_limits){.connections = 2};
+	assert_int_equal(quota_begin(q, NULL, 1, 0, &grant), 0);
+	assert_int_equal(quota_begin(q, NULL, POLICY_NO_RULE, 0, &grant), 0);
+	assert_int_equal(quota_begin(q, NULL, 1, 0, &grant), -EDQUOT);
+	assert_int_equal(grant.limit, QUOTA_REQUESTS);
+	assert_false(grant.is_counted);
+	assert_int_equal(quota_begin(q, NULL, 1, 60000, &grant), 0);
+	assert_int_equal(quota_begin(q, NULL, 1, 60000, &grant), -EDQUOT);
+	assert_int_equal(grant.limit, QUOTA_CONNECTIONS);
+	quota_free(q);
+	w.sandbox_limits = (struct policy_limits){0};
+}
+
+static void our_own_capacity_is_told_apart(void **state)
+{
+	struct quota_grant grant;
+	struct quota *q;
+
+	(void)state;
+	assert_int_equal(quota_new(&q), 0);
+	w.rule_limits = (struct policy_limits){.requests_per_minute = 1};
+	for (uint32_t rule = 0; rule < NEJ_MAX_LIMITED_RULES; rule++)
+		assert_int_equal(quota_begin(q, NULL, rule, 0, &grant), 0);
+	assert_int_equal(quota_begin(q, NULL, NEJ_MAX_LIMITED_RULES, 0, &grant), -EDQUOT);
+	assert_int_equal(grant.limit, QUOTA_NONE);
+	w.max_connections = 1;
+	assert_int_equal(quota_take_connection(q, NULL), 0);
+	assert_int_equal(quota_take_connection(q, NULL), -EDQUOT);
+	quota_give_connection(q);
+	w.max_connections = 0;
+	for (int i = 0; i < NEJ_MAX_CONNS; i++)
+		assert_int_equal(quota_take_connection(q, NULL), 0);
+	assert_int_equal(quota_take_connection(q, NULL), -ENFILE);
+	for (int i = 0; i < NEJ_MAX_CONNS; i++)
+		quota_give_connection(q);
+	quota_free(q);
 }
 
 static void limited_rules_beyond_the_table_admit_nothing(void **state)
@@ -123,6 +186,8 @@ int main(void)
 		cmocka_unit_test(connections_of_a_rule_are_counted_while_they_last),
 		cmocka_unit_test(requests_are_counted_by_the_minute),
 		cmocka_unit_test(bytes_used_up_admit_nothing_more),
+		cmocka_unit_test(sandbox_and_rule_are_both_asked),
+		cmocka_unit_test(our_own_capacity_is_told_apart),
 		cmocka_unit_test(limited_rules_beyond_the_table_admit_nothing),
 		cmocka_unit_test(tunnel_beyond_the_sandboxs_bytes_is_reset),
 	};

@@ -453,7 +453,7 @@ static void connections_beyond_the_limit_are_reset(void **state)
 	world_dest("127.0.0.1", w.port);
 	second = connect_to(w.port);
 	put_text(second, "CONNECT a.test:443 HTTP/1.1\r\n\r\n");
-	expect_text(second, "HTTP/1.1 503 ");
+	expect_text(second, "HTTP/1.1 429 ");
 	close(second);
 	close(first);
 }
