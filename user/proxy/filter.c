@@ -8,14 +8,17 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "aws.h"
 #include "content.h"
 #include "http.h"
 #include "inject.h"
+#include "resign.h"
 
 void filter_free(struct filter *f)
 {
 	if (!f)
 		return;
+	aws_free(f->aws);
 	inject_free(f->inject);
 	content_free(f->content);
 	buf_wipe(&f->scratch);
@@ -37,9 +40,15 @@ struct refusal filter_refusal(const struct conn *c, int error)
 
 	if (error == -ENOMEM || !h->filter || !h->filter->inject)
 		return why;
-	why = inject_refusal(h->filter->inject, error);
+	if (!aws_refusal(h->filter->aws, error, &why))
+		why = inject_refusal(h->filter->inject, error);
 	why.rule = h->rule;
 	return why;
+}
+
+static struct http1_text path_of(const struct http *h)
+{
+	return (struct http1_text){h->url.data + h->path_at, h->url.len - h->path_at};
 }
 
 static int make_parts(struct conn *c, struct filter *f)
@@ -52,10 +61,26 @@ static int make_parts(struct conn *c, struct filter *f)
 		.port = h->host_port,
 		.is_tls = h->is_tls,
 	};
-	const struct http1_text path = {h->url.data + h->path_at, h->url.len - h->path_at};
 	int r = c->proxy->o.secrets ? inject_new(c->proxy->o.secrets, &ask, &f->inject) : 0;
 
-	return r < 0 || h->is_host_port ? r : content_new(policy, h->rule, path, &f->content);
+	return r < 0 || h->is_host_port ? r : content_new(policy, h->rule, path_of(h), &f->content);
+}
+
+/* Which of the parts want the body. */
+static int begin_parts(struct http *h, const struct http1_head *head, struct refusal *ret_why)
+{
+	struct filter *f = h->filter;
+	int wants = f->content ? content_begin(f->content, head, ret_why) : 0, r;
+
+	if (wants < 0)
+		return wants;
+	f->max_body = CONTENT_MAX_BODY;
+	r = aws_new(f->inject, head, path_of(h), &f->aws, ret_why);
+	if (r < 0)
+		return r;
+	if (r > 0 && (!wants || f->max_body > RESIGN_MAX_BODY_BYTES))
+		f->max_body = RESIGN_MAX_BODY_BYTES;
+	return wants || r;
 }
 
 int filter_begin(struct conn *c, const struct http1_head *head, struct refusal *ret_why)
@@ -76,8 +101,7 @@ int filter_begin(struct conn *c, const struct http1_head *head, struct refusal *
 	if (!h->filter)
 		return 0;
 	*h->filter = parts;
-	h->filter->max_body = CONTENT_MAX_BODY;
-	return parts.content ? content_begin(parts.content, head, ret_why) : 0;
+	return begin_parts(h, head, ret_why);
 }
 
 /* A collected body through the sieve for credentials. */
@@ -99,7 +123,15 @@ static int inject_collected(struct filter *f, const struct http1_head *head, str
 	return r;
 }
 
-/* What is in a body is judged before credentials get into it. */
+/* As Host will say it. */
+static struct http1_text host_of(const struct http *h)
+{
+	size_t at = h->is_tls ? sizeof("https://") - 1 : sizeof("http://") - 1;
+
+	return (struct http1_text){h->url.data + at, h->path_at - at};
+}
+
+/* What is in a body is judged before credentials get into it; a signature is over all there is. */
 int filter_request(struct conn *c, struct http1_head *head, struct http1_text *path,
 	struct buf *body, struct refusal *ret_why)
 {
@@ -111,9 +143,13 @@ int filter_request(struct conn *c, struct http1_head *head, struct http1_text *p
 	r = f->content ? content_request(f->content, head, body, ret_why) : 0;
 	if (r < 0)
 		return r;
-	r = inject_head(f->inject, head, path, &f->scratch);
+	r = aws_verify(f->aws, head, path, body);
+	if (r == 0)
+		r = inject_head(f->inject, head, path, &f->scratch);
 	if (r == 0 && body)
 		r = inject_collected(f, head, body);
+	if (r == 0)
+		r = aws_sign(f->aws, head, path, host_of(c->http), body);
 	return r < 0 ? fail(c, r, ret_why) : 0;
 }
 
@@ -121,6 +157,7 @@ int filter_request_body(struct conn *c, const struct http1_head *head, struct si
 	bool *ret_is_rechunked, struct refusal *ret_why)
 {
 	struct filter *f = c->http->filter;
+	struct sieve *signs;
 	int r;
 
 	*ret = NULL;
@@ -128,6 +165,12 @@ int filter_request_body(struct conn *c, const struct http1_head *head, struct si
 	if (!f || head->body == HTTP1_BODY_NONE)
 		return 0;
 	r = inject_body(f->inject, head, ret, ret_is_rechunked);
+	if (r == 0)
+		r = aws_body(f->aws, &c->proxy->held_bytes, &signs);
+	if (r == 0 && signs) {
+		signs->next = *ret;
+		*ret = signs;
+	}
 	return r < 0 ? fail(c, r, ret_why) : 0;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What an allowed request and its response must pass beyond the policy's verdict: credentials
- * (inject.h), and what its rule says of its content (content.h). A request that has to do with none of it has no
- * filter. Internal to user/proxy.
+ * (inject.h), AWS signatures (aws.h), and what its rule says of its content (content.h). A request
+ * that has to do with none of it has no filter. Internal to user/proxy.
  */
 #ifndef NEJ_PROXY_FILTER_H
 #define NEJ_PROXY_FILTER_H
@@ -10,11 +10,13 @@
 #include "body.h"
 #include "record.h"
 
+struct aws;
 struct content;
 struct inject;
 
 struct filter {
 	struct inject *inject;   /* NULL: no credentials */
+	struct aws *aws;         /* NULL: nothing to sign */
 	struct content *content; /* NULL: the rule says nothing of it */
 	struct buf scratch;      /* texts of fields that were replaced; holds credentials */
 	struct buf raw;          /* the request's head as it came, while its body is collected */

@@ -468,6 +468,34 @@ int inject_response_body(struct inject *in, struct http1_head *head, struct siev
 
 /* --- for others */
 
+const struct secret *inject_next_signing(const struct inject *in, size_t *i)
+{
+	if (!in || !in->book || !in->is_tls)
+		return NULL;
+	for (; *i < secret_count(in->book); ++*i) {
+		const struct secret *s = secret_at(in->book, *i);
+
+		if (s->is_aws && in->covered & 1ull << *i)
+			return s;
+	}
+	return NULL;
+}
+
+void inject_signed(struct inject *in, size_t i)
+{
+	in->injected |= 1ull << i;
+}
+
+int inject_missing(struct inject *in, size_t i)
+{
+	return missing(in, secret_at(in->book, i));
+}
+
+bool inject_swaps_body(const struct inject *in)
+{
+	return in && in->book && in->is_tls && has_body_secret(in);
+}
+
 static const char *next_of(const struct inject *in, uint64_t bits, uint64_t *told)
 {
 	uint64_t left = bits & ~*told;

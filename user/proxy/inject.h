@@ -53,6 +53,14 @@ int inject_response_head(struct inject *in, struct http1_head *head, struct buf 
  * 0; -EPROTONOSUPPORT, -EBADMSG as scrub_decoder; -ENOMEM. */
 int inject_response_body(struct inject *in, struct http1_head *head, struct sieve **ret);
 
+/* --- secrets that sign and are never sent, for aws.c */
+
+/* The one at or behind *i that signs requests to this host, *i its number; NULL behind the last. */
+const struct secret *inject_next_signing(const struct inject *in, size_t *i);
+void inject_signed(struct inject *in, size_t i); /* as if it had been put in */
+int inject_missing(struct inject *in, size_t i); /* INJECT_MISSING, with its name */
+bool inject_swaps_body(const struct inject *in); /* may a credential get into the body? */
+
 /* Credentials put in (or given back by the server and taken out) so far: the next one that was not
  * asked for before, NULL without. For the audit. */
 const char *inject_next_injected(struct inject *in);
