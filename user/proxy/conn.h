@@ -61,6 +61,7 @@ struct mux_kit;
 struct session;
 struct setup;
 struct stream;
+struct uplink;
 
 struct conn {
 	struct proxy *proxy;
@@ -112,6 +113,8 @@ struct proxy {
 	struct pool pool;
 	struct spares spares;
 	struct mux_kit *mux_kit; /* once HTTP/2 was spoken */
+	struct uplink *uplinks;  /* HTTP/2 towards origins */
+	size_t n_uplinks;
 	struct loop_timer keepalive;
 	char *buf;              /* PROXY_BUF_BYTES, for one read at a time */
 	char note[256];         /* scratch: a refusal's detail, until it is told */

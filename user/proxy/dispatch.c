@@ -41,18 +41,40 @@ static int send_head(struct conn *c)
 	return c->server.is_watched ? 0 : http_watch_server(c);
 }
 
-static void on_dialled(struct conn *c, const struct refusal *why)
+/* The dial is over. */
+static int settle(struct conn *c, const struct refusal *why)
 {
 	struct http *h = c->http;
-	int r;
+	int r = uplink_dialled(c, why);
 
 	h->request = h->up.kind == HTTP1_BODY_NONE ? REQUEST_DONE : REQUEST_DIAL;
-	r = why ? request_refuse(c, why) : send_head(c);
-	/* the callback of either half runs the exchange; none may come, so do it here */
+	if (why)
+		return request_refuse(c, why);
+	return r < 0 ? r : send_head(c);
+}
+
+/* The callback of either half runs the exchange; none may come, so do it here. */
+static void run_on(struct conn *c, struct http *h, int r)
+{
 	if (r == 0 && http_is_on(c, h))
 		c->client.io.on_ready(&c->client.io, 0);
 	else
 		conn_end(c, r);
+}
+
+static void on_dialled(struct conn *c, const struct refusal *why)
+{
+	struct http *h = c->http;
+
+	run_on(c, h, settle(c, why));
+}
+
+void request_go_on(struct conn *c, const struct refusal *why)
+{
+	struct http *h = c->http;
+
+	h->request = h->up.kind == HTTP1_BODY_NONE ? REQUEST_DONE : REQUEST_DIAL;
+	run_on(c, h, why ? request_refuse(c, why) : request_dispatch(c));
 }
 
 static struct origin origin_of(const struct conn *c)
@@ -122,11 +144,20 @@ int request_dispatch(struct conn *c)
 	if (find_connected(c, &want))
 		return send_head(c);
 	h->idle.origin = want;
+	/* a websocket is HTTP/1 towards its origin, as most of them know it */
+	if (c->client.stream && h->is_tls && !h->is_websocket) {
+		r = uplink_join(c, &want);
+		if (r > 0) {
+			h->is_reused = true;
+			return send_head(c);
+		}
+		if (r == 0) {
+			h->request = REQUEST_DIAL;
+			return 0;
+		}
+		target.alpn |= h->seat.is_dialler ? SESSION_ALPN_H2 : 0;
+	}
 	h->request = REQUEST_DIAL;
 	r = dial_start(c, &target, on_dialled, &why);
-	if (r == 0)
-		return 0;
-	if (h->up.kind == HTTP1_BODY_NONE)
-		h->request = REQUEST_DONE;
-	return r < 0 ? request_refuse(c, &why) : send_head(c);
+	return r == 0 ? 0 : settle(c, r < 0 ? &why : NULL);
 }

@@ -22,6 +22,7 @@
 #include "../base/cleanup.h"
 #include "filter.h"
 #include "half.h"
+#include "mux.h"
 #include "pump.h"
 #include "sniff.h"
 #include "upstream.h"
@@ -239,9 +240,11 @@ void http_free(struct conn *c)
 {
 	struct http *h = c->http;
 
+	mux_free(c->mux);
 	if (!h)
 		return;
 	spare_keep(&h->idle);
+	uplink_leave(&h->seat);
 	c->proxy->held_bytes -= h->held;
 	drop_filter(h);
 	buf_done(&h->in);
@@ -260,7 +263,7 @@ static struct http *http_new(struct conn *c)
 	if (!h)
 		return NULL;
 	h->mode = HTTP_PROXY;
-	h->is_tls = c->client.tls && s->kind != SETUP_EXPLICIT;
+	h->is_tls = (c->client.tls || c->client.stream) && s->kind != SETUP_EXPLICIT;
 	if (s->kind != SETUP_EXPLICIT) {
 		h->mode = s->is_fixed || h->is_tls ? HTTP_NAMED : HTTP_ADDRESS;
 		h->name = s->host;

@@ -12,6 +12,7 @@
 #include "conn.h"
 #include "record.h"
 #include "spare.h"
+#include "uplink.h"
 
 #define HTTP_IDLE_LIMIT_MS (20 * 60 * 1000) /* nothing moves in either direction */
 
@@ -45,7 +46,8 @@ struct http {
 	uint16_t port;
 	struct host host; /* of the request */
 	uint16_t host_port;
-	struct spare idle;    /* the connected server's origin; on offer between requests */
+	struct spare idle; /* the connected server's origin; on offer between requests */
+	struct uplink_seat seat;
 	struct buf in;        /* from the client, not looked at yet or an unfinished head */
 	struct buf server_in; /* likewise from the server */
 	struct buf head;      /* of the request, as sent up; kept until the answer begins */
@@ -70,7 +72,8 @@ struct http {
 	bool is_recorded; /* the request has its record: a retry makes none */
 	bool is_broken;   /* the server takes no more; its answer may still come */
 	bool is_server_keep;
-	bool is_last; /* the client's connection ends with this response */
+	uint8_t n_unseen; /* how often the origin said that it never looked at the request */
+	bool is_last;     /* the client's connection ends with this response */
 };
 
 /* Takes over a connection that is being set up; its view is the first request's beginning.
@@ -86,6 +89,8 @@ int request_feed(struct conn *c, const char *data, size_t len_bytes);
 struct ask request_ask(const struct http *h);
 /* Dials for the request, or sends it when connected. */
 int request_dispatch(struct conn *c);
+/* Who waited for another's dial: asks once more, or is refused. */
+void request_go_on(struct conn *c, const struct refusal *why);
 /* The bytes that limits allow are used up: says so if nothing was answered, else cuts. */
 int request_limit(struct conn *c);
 /* Refuses the request at hand; the connection goes on where that is safe. */

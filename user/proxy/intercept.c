@@ -9,6 +9,7 @@
 
 #include "../base/cleanup.h"
 #include "../tls/session.h"
+#include "downlink.h"
 #include "half.h"
 #include "http.h"
 #include "refuse.h"
@@ -42,6 +43,8 @@ static int shake(struct conn *c)
 	c->setup->view_len = 0;
 	/* its first request may have come with its last message */
 	c->client.is_readable = true;
+	if (session_alpn(c->client.tls) == SESSION_ALPN_H2)
+		return downlink_start(c);
 	return http_start(c);
 }
 
@@ -72,7 +75,7 @@ static void intercept_on_timeout(struct loop_timer *timer)
 int intercept_start(struct conn *c)
 {
 	struct setup *s = c->setup;
-	int r = session_new_server(c->proxy->o.tls, &s->host, s->port, SESSION_ALPN_HTTP1, s->view,
+	int r = session_new_server(c->proxy->o.tls, &s->host, s->port, SESSION_ALPN_HTTP1 | SESSION_ALPN_H2, s->view,
 		s->view_len, &c->client.tls);
 
 	if (r < 0)

@@ -17,7 +17,7 @@ static void sweep(struct loop_timer *timer)
 	int one = 1, idle_s = IDLE_S;
 
 	for (struct conn *c = p->conns; c; c = c->next) {
-		if (c->server.io.fd < 0 || c->server.is_kept)
+		if (c->server.io.fd < 0 || c->server.stream || c->server.is_kept)
 			continue;
 		setsockopt(c->server.io.fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
 		setsockopt(c->server.io.fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));

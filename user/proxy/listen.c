@@ -15,7 +15,9 @@
 #include "../base/cleanup.h"
 #include "conn.h"
 #include "keepalive.h"
+#include "mux.h"
 #include "spare.h"
+#include "uplink.h"
 
 #define ACCEPTS_A_ROUND 64 /* then others have their turn */
 #define PAUSE_MS 100       /* when not even a spare descriptor helps */
@@ -180,6 +182,8 @@ void proxy_free(struct proxy *proxy)
 		return;
 	while (proxy->conns)
 		conn_close(proxy->conns, -ECONNRESET);
+	uplink_done(proxy);
+	mux_kit_free(proxy->mux_kit);
 	assert(!proxy->held_bytes);
 	for (l = proxy->listeners; l; l = next) {
 		int fd = l->io.fd;

@@ -234,6 +234,7 @@ int mux_new(struct conn *carrier, bool is_server, const struct mux_ops *ops, str
 		free(m);
 		return -ENOMEM;
 	}
+	carrier->mux = m;
 	*ret = m;
 	return 0;
 }
@@ -245,6 +246,9 @@ void mux_free(struct mux *m)
 	if (!m)
 		return;
 	m->is_ending = true;
+	m->carrier->mux = NULL;
+	if (m->ops->on_free)
+		m->ops->on_free(m);
 	for (s = m->streams; s; s = next) {
 		next = s->next;
 		s->mux = NULL;
@@ -415,7 +419,6 @@ int mux_start(struct mux *m, const char *first, size_t len_bytes)
 
 	if (r < 0)
 		return r;
-	c->mux = m;
 	conn_set_timer(c, SNIFF_LIMIT_MS, on_timeout);
 	mux_touch(m);
 	if (len_bytes)

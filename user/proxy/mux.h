@@ -26,14 +26,16 @@ struct stream;
 
 struct mux_ops {
 	/* Server's role: a request came. Its head can be read from the stream, which whoever takes
-	 * it gives a half (stream_adopt) or closes. s->fault: why it is malformed; then there is
-	 * nothing to read, and an answer may be sent. */
+	 * it gives a half (stream_adopt) or closes. s->fault: why it is malformed; then its
+	 * head is one that nobody accepts. */
 	void (*on_request)(struct mux *m, struct stream *s);
 	/* The peer broke the protocol or floods: what for the record. The connection may go on. */
 	void (*on_misuse)(struct mux *m, const char *detail);
-	/* The connection is over, its streams know: free the mux, close the carrier. how: as for
-	 * conn_close. Never called from inside a function below but mux_start. */
+	/* The connection is over: close the carrier, free the mux. how: as for
+	 * conn_close. Never called from inside a function below. */
 	void (*on_end)(struct mux *m, int how);
+	/* It is about to be freed, its carrier closed by whomever. NULL: nobody wants to know. */
+	void (*on_free)(struct mux *m);
 };
 
 /* One HTTP/2 connection. Owned by who made it; the carrier is not the mux's. */

@@ -16,6 +16,7 @@
 #include "half.h"
 #include "http.h"
 #include "refuse.h"
+#include "stream.h"
 
 /* --- refusals */
 
@@ -289,8 +290,10 @@ static int take_head(struct conn *c, const char *data, size_t len)
 	r = http1_parse_request(data, len, head);
 	if (r < 0) {
 		record_start(c);
+		if (c->client.stream && c->client.stream->fault)
+			detail = c->client.stream->fault;
 		return refuse_early(c, NEJ_REASON_FRAMING, NULL,
-			"the request's head is malformed or ambiguous");
+			detail ? detail : "the request's head is malformed or ambiguous");
 	}
 	begin_request(c, head);
 	if (h->mode == HTTP_PROXY && !gate_admits(c, head, &why))

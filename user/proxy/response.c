@@ -15,6 +15,7 @@
 #include "http.h"
 #include "pump.h"
 
+#define MAX_UNSEEN 3    /* how often a request is sent again that no origin looked at */
 #define JOIN_BYTES 4096 /* of a body, sent in one piece with its head */
 
 /* The answer cannot be used and nothing of it was passed on: 502. */
@@ -76,6 +77,12 @@ static int server_ended(struct conn *c, int error)
 			body_end(c, &h->down, &c->server, &c->client) == 0)
 			return end_response(c);
 		return CONN_RESET; /* cut short: the client must not take it for whole */
+	}
+	/* HTTP/2 tells what was never looked at (RFC 9113 section 8.7): that may be sent again */
+	if (error == -ESTALE && !h->server_in.len && h->up.kind == HTTP1_BODY_NONE &&
+		h->n_unseen++ < MAX_UNSEEN) {
+		http_drop_server(c);
+		return request_dispatch(c);
 	}
 	/* an idle connection may be closed at any time; a request that met it is sent again once */
 	if (h->is_reused && !h->server_in.len && h->request == REQUEST_DONE &&

@@ -169,7 +169,10 @@ static void on_request_fields(struct stream *s, struct h2_fields *f, bool is_end
 	s->in_left = s->in_shape.length;
 	if (r < 0) {
 		s->fault = f->fault ? f->fault : "there is no memory for the request";
+		/* request.c refuses it as what it is, and says the fault */
 		buf_clear(&s->text);
+		buf_add_str(&s->text, "malformed\r\n\r\n");
+		s->in_shape = (struct h2_shape){.framing = H2_NO_BODY};
 	}
 	s->is_new = true;
 	stream_tell(s, EPOLLIN);

@@ -75,7 +75,7 @@ static inline void on_end(struct mux *m, int how)
 	half_drop_stash(&p->proxy, c == &p->conns[0] ? &c->server : &c->client);
 }
 
-static const struct mux_ops pair_ops = {on_request, on_misuse, on_end};
+static const struct mux_ops pair_ops = {on_request, on_misuse, on_end, NULL};
 
 static inline struct mux *begin_mux(struct pair *p, bool is_server, int fd)
 {
