@@ -174,6 +174,8 @@ static void fail_tls(struct dial *d, int error)
 			: failure == SESSION_FAILURE_CLIENT_CERT ? ""
 								 : "TLS with the server failed: ",
 		problem);
+	if (failure == SESSION_FAILURE_ALPN)
+		d->why.error = -EPROTONOSUPPORT;
 	d->why.detail = p->note;
 	d->is_failed = true;
 	loop_del(loop_of(d), &d->tls_io, true);

@@ -24,7 +24,7 @@ struct dial_target {
 
 /* Sets c->server to a connected socket, under TLS where wanted. 1 connected at once; 0 in flight: on_done is called later
  * with NULL (connected) or why not; negative: failed at once, ret_why says why. One dial a
- * connection at a time. */
+ * connection at a time. why->error -EPROTONOSUPPORT: TLS failed for want of a protocol of alpn. */
 int dial_start(struct conn *c, const struct dial_target *target,
 	void (*on_done)(struct conn *c, const struct refusal *why), struct refusal *ret_why);
 void dial_cancel(struct conn *c);

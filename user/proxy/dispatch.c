@@ -48,6 +48,10 @@ static int settle(struct conn *c, const struct refusal *why)
 	int r = uplink_dialled(c, why);
 
 	h->request = h->up.kind == HTTP1_BODY_NONE ? REQUEST_DONE : REQUEST_DIAL;
+	if (why && why->error == -EPROTONOSUPPORT && !h->wants_h2 && !h->is_websocket) {
+		h->wants_h2 = true;
+		return request_dispatch(c);
+	}
 	if (why)
 		return request_refuse(c, why);
 	return r < 0 ? r : send_head(c);
@@ -145,7 +149,7 @@ int request_dispatch(struct conn *c)
 		return send_head(c);
 	h->idle.origin = want;
 	/* a websocket is HTTP/1 towards its origin, as most of them know it */
-	if (c->client.stream && h->is_tls && !h->is_websocket) {
+	if ((c->client.stream || h->wants_h2) && h->is_tls && !h->is_websocket) {
 		r = uplink_join(c, &want);
 		if (r > 0) {
 			h->is_reused = true;

@@ -72,6 +72,7 @@ struct http {
 	bool is_recorded; /* the request has its record: a retry makes none */
 	bool is_broken;   /* the server takes no more; its answer may still come */
 	bool is_server_keep;
+	bool wants_h2;    /* the origin has nothing else */
 	uint8_t n_unseen; /* how often the origin said that it never looked at the request */
 	bool is_last;     /* the client's connection ends with this response */
 };

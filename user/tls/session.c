@@ -108,6 +108,8 @@ static void note_alert(struct session *s, int alert)
 		note(s, SESSION_FAILURE_CLIENT_CERT,
 			"the server asks for a client certificate, which only the client itself "
 			"can present: a rule that needs no inspection lets it");
+	else if (!s->is_server && alert == SSL_AD_NO_APPLICATION_PROTOCOL)
+		note(s, SESSION_FAILURE_ALPN, "it speaks none of the protocols that were offered");
 	else
 		note(s, SESSION_FAILURE_PROTOCOL, SSL_alert_desc_string_long(alert));
 }

@@ -81,6 +81,7 @@ enum session_failure {
 	SESSION_FAILURE_REFUSED,     /* the client refused our certificate */
 	SESSION_FAILURE_UNVERIFIED,  /* the origin's certificate does not hold */
 	SESSION_FAILURE_CLIENT_CERT, /* the origin wants a certificate of the client */
+	SESSION_FAILURE_ALPN,        /* the origin wants another protocol inside */
 	SESSION_FAILURE_PROTOCOL,    /* versions, ciphers, ALPN, or not TLS */
 	SESSION_FAILURE_GONE,        /* the peer went away */
 };
