@@ -148,7 +148,6 @@ static void order_addrs(struct dial *d, const struct addr *addrs, size_t n)
 /* --- attempts */
 
 static void on_trial_ready(struct loop_io *io, uint32_t events);
-static void begin_tls(struct dial *d);
 static void proceed(struct dial *d);
 
 static void fail(struct dial *d, enum nej_reason reason, int error)
@@ -168,14 +167,13 @@ static void fail_tls(struct dial *d, int error)
 	enum session_failure failure = h->tls ? session_failure(h->tls) : SESSION_FAILURE_NONE;
 	const char *problem = h->tls ? session_problem(h->tls) : strerror(-error);
 
-	fail(d, error == -ENOMEM ? NEJ_REASON_LIMIT : NEJ_REASON_UPSTREAM_REFUSED, 0);
+	fail(d, error == -ENOMEM ? NEJ_REASON_LIMIT : NEJ_REASON_UPSTREAM_REFUSED,
+		failure == SESSION_FAILURE_ALPN ? -EPROTONOSUPPORT : 0);
 	snprintf(p->note, sizeof(p->note), "%s%s",
 		failure == SESSION_FAILURE_UNVERIFIED ? "the server's certificate does not hold: "
 			: failure == SESSION_FAILURE_CLIENT_CERT ? ""
 								 : "TLS with the server failed: ",
 		problem);
-	if (failure == SESSION_FAILURE_ALPN)
-		d->why.error = -EPROTONOSUPPORT;
 	d->why.detail = p->note;
 	d->is_failed = true;
 	loop_del(loop_of(d), &d->tls_io, true);
