@@ -177,6 +177,40 @@ evil_saw_nothing() {
 # The chain of the log must always hold.
 verified() { "$NEJ" verify "$AUDIT" >"$E2E/verify.out" 2>&1 || fail "$(cat "$E2E/verify.out")"; }
 
+# forward DOES [FOLDER]: somebody else's forward proxy on the host's loopback, port 3140, see
+# servers/forward.py; forwarded: as audit, of what it was asked
+forward() {
+	nsenter --net="/run/netns/$HOST_NS" /usr/bin/python3 "$E2E_SHARED/servers/forward.py" \
+		"$1" "$E2E" ${2:+"$2"} &
+	FORWARD=$!
+	wait_for "$E2E/forward.ready"
+}
+forwarded() { /usr/bin/python3 "$E2E_SHARED/bin/records.py" "$E2E/forward.log" "$@" || exit 1; }
+none_forwarded() { forwarded 0 "$@"; }
+
+# tenant NAME < YAML: a sandbox of the gateway's; its password is the-password-of-NAME
+tenant() {
+	mkdir -p -m 700 "$E2E/policies"
+	(umask 077 && printf 'the-password-of-%s\n' "$1" >"$E2E/policies/$1.secret")
+	(umask 077 && cat >"$E2E/policies/$1.new") && mv "$E2E/policies/$1.new" "$E2E/policies/$1.yaml"
+}
+# gateway [OPTION...]: at 172.30.0.2:3140; at_gateway NAME[:PASSWORD] CURL-ARG...: curl through it;
+# gate: as audit, of its log
+gateway() {
+	nsenter --net="/run/netns/$HOST_NS" "$NEJ" gateway --listen 172.30.0.2:3140 --policies "$E2E/policies" \
+		--audit "$E2E/gateway.jsonl" --resolver "$RESOLVER" "$@" >"$E2E/gateway.out" 2>&1 &
+	GATEWAY=$!
+	eventually grep -q listen= "$E2E/gateway.out" || fail "$(cat "$E2E/gateway.out")"
+}
+at_gateway() {
+	local user=$1
+	shift
+	[[ $user == *:* ]] || user=$user:the-password-of-$user
+	on_host curl -sS --max-time 8 -x "http://$user@172.30.0.2:3140" "$@"
+}
+gate() { AUDIT=$E2E/gateway.jsonl audit "$@"; }
+none_gate() { gate 0 "$@"; }
+
 skip() {
 	echo "$*"
 	exit 77
