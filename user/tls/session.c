@@ -272,6 +272,11 @@ ssize_t session_send(struct session *s, int fd, const void *data, size_t len_byt
 	s->fd = fd;
 	s->may_read = false;
 	ERR_clear_error();
+	/* the ticket goes with the first answer: a handshake that nothing follows needs none */
+	if (s->is_server && !s->has_ticket) {
+		s->has_ticket = true;
+		SSL_new_session_ticket(s->ssl);
+	}
 	n = SSL_write(s->ssl, data, (int)len_bytes);
 	if (n <= 0) {
 		buf_clear(&s->io->tx);

@@ -35,6 +35,7 @@ struct session {
 	bool is_drained : 1; /* the socket's queue is empty */
 	bool is_eof : 1;     /* the FIN was read */
 	bool is_cut : 1;
+	bool has_ticket : 1;
 	bool was_asked : 1;                   /* for a client certificate */
 	uint8_t ticket_key[TICKET_KEY_BYTES]; /* of a client */
 };
