@@ -87,9 +87,38 @@ static void empty_environment_is_fine(void **state)
 	environment_free(NULL);
 }
 
+static void certificates_are_named_where_there_are_any(void **state)
+{
+	char *old[] = {"SSL_CERT_FILE=/mine.pem", "JAVA_TOOL_OPTIONS=-Xmx1g", NULL};
+	struct environment_facts with = facts;
+	char **env;
+
+	(void)state;
+	env = environment_make(old, &facts);
+	assert_string_equal(find(env, "SSL_CERT_FILE"), "/mine.pem");
+	assert_null(find(env, "NODE_EXTRA_CA_CERTS"));
+	environment_free(env);
+
+	with.has_anchors = true;
+	env = environment_make(old, &with);
+	assert_string_equal(find(env, "SSL_CERT_FILE"), "/run/nej/trust/bundle.pem");
+	assert_string_equal(find(env, "AWS_CA_BUNDLE"), "/run/nej/trust/bundle.pem");
+	assert_string_equal(find(env, "NODE_EXTRA_CA_CERTS"), "/run/nej/trust/ca.pem");
+	assert_string_equal(find(env, "JAVA_TOOL_OPTIONS"), "-Xmx1g");
+	environment_free(env);
+
+	with.wants_java = true;
+	env = environment_make(old, &with);
+	assert_string_equal(find(env, "JAVA_TOOL_OPTIONS"),
+		"-Xmx1g -Djavax.net.ssl.trustStore=/run/nej/trust/cacerts.jks "
+		"-Djavax.net.ssl.trustStorePassword=changeit");
+	environment_free(env);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(certificates_are_named_where_there_are_any),
 		cmocka_unit_test(sets_proxy_variables_in_both_cases),
 		cmocka_unit_test(replaces_who_one_is),
 		cmocka_unit_test(drops_what_leads_out),
