@@ -220,6 +220,7 @@ static int lane_build(struct lane *lane, size_t i)
 	if (r < 0)
 		return r;
 	options.tls = lane->tls;
+	options.secrets = rt->secrets;
 	r = proxy_new(&options, &lane->proxy);
 	return r < 0 ? r : add_proxy_listeners(lane);
 }
