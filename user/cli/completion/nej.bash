@@ -9,6 +9,7 @@ _nej_options() {
 	explain) echo "-p --policy --json --help" ;;
 	log) echo "-f --follow --denied --json --help" ;;
 	verify) echo "--key --help" ;;
+	gateway) echo "--listen --policies --tls-cert --tls-key --audit --resolver -u --user --help" ;;
 	import) echo "--from= --help" ;;
 	*) echo "--help" ;;
 	esac
@@ -24,7 +25,7 @@ _nej_sandboxes() {
 _nej() {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 	local command=${COMP_WORDS[1]-} word
-	local commands="run check trust explain import log suggest verify status env doctor demo help"
+	local commands="run check trust explain import log suggest verify status env gateway doctor demo help"
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		mapfile -t COMPREPLY < <(compgen -W "$commands --help --version" -- "$current")
@@ -40,7 +41,7 @@ _nej() {
 		done
 	fi
 	case $previous in
-	-p | --policy | --audit | --key)
+	-p | --policy | --audit | --key | --policies | --tls-cert | --tls-key)
 		compopt -o default
 		return
 		;;
