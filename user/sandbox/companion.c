@@ -151,7 +151,7 @@ void companion_stop(struct companion *c, int timeout_ms)
 
 int companion_take_flows(int control, int at_fd)
 {
-	struct init_message message;
+	struct init_message message = {0};
 	int fd, r = init_recv(control, &message, &fd);
 
 	if (r != 1 || message.word != INIT_GO || fd < 0)

@@ -201,7 +201,7 @@ static int read_command(const struct policy *p, size_t i, const sigset_t *signal
 	out = -1;
 	r = read_all(in, deadline_ms, value, why);
 	if (r < 0) {
-		struct source_error after;
+		struct source_error after = {0};
 
 		kill(pid, SIGKILL);
 		wait_command(pid, deadline_ms, &after);

@@ -66,7 +66,7 @@ static int decode(const struct block *b, struct buf *der)
 		    (int)b->text_len) < 0 ||
 		EVP_DecodeFinal(ctx, (unsigned char *)der->data + n, &rest) < 0 || n + rest <= 0)
 		return -EINVAL;
-	der->len = (size_t)(n + rest);
+	der->len = (size_t)n + (size_t)rest;
 	return 0;
 }
 
@@ -145,7 +145,7 @@ int bundle_add_der(struct buf *pem, const void *der, size_t len_bytes)
 	EVP_EncodeInit(ctx);
 	EVP_EncodeUpdate(ctx, (unsigned char *)pem->data + pem->len, &n, der, (int)len_bytes);
 	EVP_EncodeFinal(ctx, (unsigned char *)pem->data + pem->len + n, &rest);
-	pem->len += (size_t)(n + rest);
+	pem->len += (size_t)n + (size_t)rest;
 	buf_add_str(pem, END "\n");
 	return pem->is_failed ? -ENOMEM : 0;
 }

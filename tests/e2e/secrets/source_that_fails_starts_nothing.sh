@@ -6,7 +6,7 @@ refused() {
 	policy <<<"secrets: { T: { $1, for: [gh.test] } }"
 	expect 2 "secret T cannot be read: $2" inside touch "$E2E/ran"
 }
-export BROKEN=$'two\nlines' EMPTY= FINE=long-enough-value
+export BROKEN=$'two\nlines' EMPTY='' FINE=long-enough-value
 refused 'env: NOT_SET' 'variable NOT_SET: it is not set'
 refused 'env: EMPTY' 'variable EMPTY: it is empty'
 refused 'env: BROKEN' 'variable BROKEN: it has more than one line'

@@ -4,7 +4,7 @@
 
 _nej_options() {
 	case $1 in
-	run) echo "-p --policy -n --name -u --user --net= --audit --resolver --threads --help" ;;
+	run) echo "-p --policy -n --name -u --user --net= --audit --resolver --ca --threads --help" ;;
 	status | doctor) echo "--json --help" ;;
 	explain) echo "-p --policy --json --help" ;;
 	log) echo "-f --follow --denied --json --help" ;;
@@ -41,7 +41,7 @@ _nej() {
 		done
 	fi
 	case $previous in
-	-p | --policy | --audit | --key | --policies | --tls-cert | --tls-key)
+	-p | --policy | --audit | --ca | --key | --policies | --tls-cert | --tls-key)
 		compopt -o default
 		return
 		;;
