@@ -172,7 +172,8 @@ static bool is_streamable(const struct http1_head *head)
 	return is_new;
 }
 
-int content_begin(struct content *ct, const struct http1_head *head, struct refusal *ret_why)
+int content_begin(
+	struct content *ct, const struct http1_head *head, size_t *ret_max, struct refusal *ret_why)
 {
 	ct->is_streamable = is_streamable(head);
 	if (head->is_websocket)
@@ -187,6 +188,7 @@ int content_begin(struct content *ct, const struct http1_head *head, struct refu
 		return refuse(ct, NEJ_REASON_FRAMING, STATUS_UNSUPPORTED,
 			"the body is compressed: send it as it is, the rule looks into it",
 			ret_why);
+	*ret_max = ct->has_mcp ? CONTENT_MAX_MCP : CONTENT_MAX_HOSTED;
 	return 1;
 }
 

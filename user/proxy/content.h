@@ -10,7 +10,10 @@
 #include "../wire/sieve.h"
 #include "record.h"
 
-#define CONTENT_MAX_BODY (4u << 20) /* of a request that is looked into: refused with 413 */
+/* Of requests that are looked into, refused with 413: MCP has small ones, and 32 MB is the most that
+ * the messages API of Anthropic takes. */
+#define CONTENT_MAX_MCP (4u << 20)
+#define CONTENT_MAX_HOSTED (32u << 20)
 
 struct content;
 
@@ -20,9 +23,11 @@ int content_new(
 	const struct policy *p, uint32_t rule, struct http1_text path, struct content **ret);
 void content_free(struct content *ct); /* NULL is fine; after the sieves it made */
 
-/* The allowed request's head. 1: its body is wanted, whole and without framing, before anything goes
- * up; 0: nothing more; negative: refused, *ret_why says why and points into ct. */
-int content_begin(struct content *ct, const struct http1_head *head, struct refusal *ret_why);
+/* The allowed request's head. 1: its body is wanted, whole and without framing, at most *ret_max
+ * bytes of it, before anything goes up; 0: nothing more; negative: refused, *ret_why says why and
+ * points into ct. */
+int content_begin(struct content *ct, const struct http1_head *head, size_t *ret_max,
+	struct refusal *ret_why);
 
 /* The head again, and the body if it was wanted (else NULL). Accept-Encoding may be replaced. 0 or
  * negative as above. */

@@ -70,11 +70,10 @@ static int make_parts(struct conn *c, struct filter *f)
 static int begin_parts(struct http *h, const struct http1_head *head, struct refusal *ret_why)
 {
 	struct filter *f = h->filter;
-	int wants = f->content ? content_begin(f->content, head, ret_why) : 0, r;
+	int wants = f->content ? content_begin(f->content, head, &f->max_body, ret_why) : 0, r;
 
 	if (wants < 0)
 		return wants;
-	f->max_body = CONTENT_MAX_BODY;
 	r = aws_new(f->inject, head, path_of(h), &f->aws, ret_why);
 	if (r < 0)
 		return r;

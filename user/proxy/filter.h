@@ -22,14 +22,15 @@ struct filter {
 	struct buf raw;          /* the request's head as it came, while its body is collected */
 	struct buf body;         /* collected, without framing */
 	size_t max_body;         /* what may be collected; 0: nothing is */
+	bool is_collected;       /* the body stands behind the printed head */
 };
 
 void filter_free(struct filter *f); /* NULL is fine */
 
-/* A body goes up with the head, and so must not be sent a second time. */
+/* A body goes up with the head: the request must not be sent a second time. */
 static inline bool filter_has_body(const struct filter *f)
 {
-	return f && f->body.len;
+	return f && f->is_collected;
 }
 
 /* A request is allowed: makes c->http->filter if it has to pass one. 1: its body is wanted first,

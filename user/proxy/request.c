@@ -221,8 +221,11 @@ static int prepare(struct conn *c, struct http1_head *head, struct buf *body)
 		http1_set_body(head, HTTP1_BODY_CHUNKED, 0);
 	buf_clear(&h->head);
 	hop_print_request(head, &h->host, h->host_port, h->is_tls ? 443 : 80, path, &h->head);
-	if (body)
+	if (body) {
+		h->filter->is_collected = body->len > 0;
 		buf_add(&h->head, body->data, body->len);
+		buf_wipe(body);
+	}
 	return h->head.is_failed ? -ENOMEM : request_dispatch(c);
 }
 

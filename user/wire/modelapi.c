@@ -37,19 +37,20 @@ static const char *const home_types[] = {"function", "custom", "bash", "textedit
 	"filesearch", "applypatch", "localshell", "shell", "imagegeneration", "namespace",
 	"advisor", "programmatictoolcalling", NULL};
 
-/* Fields of Gemini's Tool, which has no type, that do the same. */
-static const char *const home_fields[] = {
-	"functiondeclarations", "codeexecution", "computeruse", "filesearch", NULL};
+/* Fields of Gemini's Tool and Bedrock's, which have no type, that do the same. */
+static const char *const home_fields[] = {"functiondeclarations", "codeexecution", "computeruse",
+	"filesearch", "toolspec", "cachepoint", NULL};
 
 /* Of a tool: what describes it to the model. */
 static const char *const tool_texts[] = {"inputschema", "outputschema", "parameters",
 	"parametersjsonschema", "responsejsonschema", "response", "function", "inputexamples",
-	"functiondeclarations", "format", NULL};
+	"functiondeclarations", "toolspec", "format", NULL};
 
 /* Keys that switch something on wherever they stand. */
 static const char *const hosted_keys[] = {"websearchoptions", "websearch", "webfetch", "mcpservers",
 	"mcpserver", "googlesearch", "googlesearchretrieval", "urlcontext", "enterprisewebsearch",
-	"parallelaisearch", "exaaisearch", "googlemaps", "searchparameters", "externalapi", NULL};
+	"parallelaisearch", "exaaisearch", "googlemaps", "searchparameters", "externalapi",
+	"plugins", "connectors", NULL};
 
 /* ... and these with a text */
 static const char *const hosted_texts[] = {"serverurl", "connectorid", "tunnelid", NULL};
@@ -61,6 +62,10 @@ static const char *const stored_keys[] = {
 /* Keys whose value is fetched if it is an address. */
 static const char *const url_keys[] = {"imageurl", "fileurl", "fileuri", "videourl", "audiourl",
 	"documenturl", "uri", "gcsuri", NULL};
+
+/* Calls of the client's functions and what came of them, and of these the client's own. */
+static const char *const call_keys[] = {"functioncall", "functionresponse", "tooluse", NULL};
+static const char *const call_texts[] = {"args", "response", "input", NULL};
 
 /* Keys whose value is a JSON schema, wherever they stand. */
 static const char *const schema_keys[] = {
@@ -251,19 +256,22 @@ static const struct {
 	{"functionresult", "result"},
 };
 
-static bool is_own(const struct check *c, uint32_t object, const char *key)
+/* The member that is the client's own in this object, or NULL. Asked once an object: keys that fold
+ * into one are many in a hostile one. */
+static const char *own_key(const struct check *c, uint32_t object)
 {
 	for (size_t i = 0; i < sizeof(own_data) / sizeof(own_data[0]); i++)
-		if (!strcmp(key, own_data[i].key) && is_type(c, object, own_data[i].type))
-			return true;
-	return is_in(schema_keys, key);
+		if (is_type(c, object, own_data[i].type))
+			return own_data[i].key;
+	return NULL;
 }
 
 /* --- the walk; as deep as the reader let the body be */
 
 static void walk(struct check *c, uint32_t value, enum place place);
 
-/* Gemini's functionCall {args} and functionResponse {response}: all but these is looked at. */
+/* Gemini's functionCall {args} and functionResponse {response}, Bedrock's toolUse {input}: all but
+ * these is looked at. */
 static void walk_call(struct check *c, uint32_t value)
 {
 	char folded[FOLD_BYTES];
@@ -272,8 +280,7 @@ static void walk_call(struct check *c, uint32_t value)
 		return;
 	for (uint32_t k = json_first(&c->json, value); k != JSON_NONE && !is_found(c);
 		k = json_after(&c->json, value, k))
-		if (!json_fold(&c->json, k, sizeof(folded), folded) ||
-			(strcmp(folded, "args") != 0 && strcmp(folded, "response") != 0))
+		if (!json_fold(&c->json, k, sizeof(folded), folded) || !is_in(call_texts, folded))
 			walk(c, k + 1, PLACE_PLAIN);
 }
 
@@ -333,8 +340,9 @@ static bool check_tool_member(struct check *c, const char *key, uint32_t k, bool
 	return is_found(c);
 }
 
+/* own: what own_key said of the object. */
 static void check_member(
-	struct check *c, uint32_t object, const char *key, uint32_t k, enum place place)
+	struct check *c, const char *own, const char *key, uint32_t k, enum place place)
 {
 	uint32_t value = k + 1;
 
@@ -343,9 +351,9 @@ static void check_member(
 		found(c, "the key", k);
 	else if (!strcmp(key, "tools"))
 		walk_tools(c, value);
-	else if (!strcmp(key, "functioncall") || !strcmp(key, "functionresponse"))
+	else if (is_in(call_keys, key))
 		walk_call(c, value);
-	else if (place == PLACE_ROOT || !is_own(c, object, key))
+	else if (!is_in(schema_keys, key) && (!own || strcmp(key, own) != 0))
 		walk(c, value, PLACE_PLAIN);
 	if (is_found(c))
 		return;
@@ -367,6 +375,7 @@ static void walk_object(struct check *c, uint32_t object, enum place place)
 	const struct json *j = &c->json;
 	/* a tool with a name or a type is not Gemini's, whose fields are tools themselves */
 	bool is_typed = has_member(c, object, "name") || has_member(c, object, "type");
+	const char *own = place == PLACE_ROOT ? NULL : own_key(c, object);
 	char folded[FOLD_BYTES];
 
 	for (uint32_t k = json_first(j, object); k != JSON_NONE && !is_found(c);
@@ -377,7 +386,7 @@ static void walk_object(struct check *c, uint32_t object, enum place place)
 			folded[0] = 0;
 		if (place == PLACE_TOOL && check_tool_member(c, folded, k, is_typed))
 			continue;
-		check_member(c, object, folded, k, place);
+		check_member(c, own, folded, k, place);
 	}
 }
 

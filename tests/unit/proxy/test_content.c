@@ -18,6 +18,7 @@ static const char policy_text[] = "rules:\n"
 				  "  - allow: o.example\n";
 
 static struct http1_head head;
+static size_t max;
 static char head_text[4096];
 
 /* fields: each with CRLF. The head stays in head. */
@@ -52,7 +53,7 @@ static int judge(struct content *ct, const char *fields, const char *body, struc
 	buf_init(&b);
 	buf_add_str(&b, body);
 	read_head("POST", fields, b.len);
-	r = content_begin(ct, &head, why);
+	r = content_begin(ct, &head, &max, why);
 	if (r == 1)
 		r = content_request(ct, &head, &b, why);
 	buf_done(&b);
@@ -206,7 +207,7 @@ static void files_are_not_read_where_only_files_go(void **state)
 		struct refusal why;
 
 		read_head("POST", rows[i].fields, 10);
-		if (content_begin(ct, &head, &why) != rows[i].result)
+		if (content_begin(ct, &head, &max, &why) != rows[i].result)
 			fail_msg("%s", rows[i].path);
 		content_free(ct);
 	}
@@ -219,7 +220,7 @@ static void requests_without_a_body_pass(void **state)
 
 	(void)state;
 	read_head("GET", "Accept: text/event-stream\r\n", 0);
-	assert_int_equal(content_begin(ct, &head, &why), 0);
+	assert_int_equal(content_begin(ct, &head, &max, &why), 0);
 	assert_int_equal(content_request(ct, &head, NULL, &why), 0);
 	content_free(ct);
 }
@@ -234,7 +235,7 @@ static void websockets_are_refused(void **state)
 		"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
 		"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n",
 		0);
-	assert_true(content_begin(ct, &head, &why) < 0);
+	assert_true(content_begin(ct, &head, &max, &why) < 0);
 	assert_int_equal(why.reason, NEJ_REASON_UNKNOWN_PROTOCOL);
 	assert_int_equal(refuse_status(&why), 403);
 	content_free(ct);

@@ -76,6 +76,8 @@ static void hosted_tools_are_found(void **state)
 		"{\"batch\":{\"input_config\":{\"file_name\":\"files/1\"}}}",
 		"{\"batch\":{\"inputConfig\":{\"requests\":{\"requests\":[{\"request\":{\"tools\":"
 		"[{\"url_context\":{}}]}}]}}}}",
+		"{\"toolConfig\":{\"tools\":[{\"systemTool\":{\"name\":\"nova_grounding\"}}]}}",
+		"{\"model\":\"m\",\"plugins\":[{\"id\":\"web\"}]}",
 		/* other spellings of the same */
 		"{\"Tools\":[{\"Type\":\"web_search\"}]}",
 		"{\"tool\xc5\xbf\":[{\"type\":\"web_search\"}]}",
@@ -136,6 +138,10 @@ static void everything_else_passes(void **state)
 		"\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"n\","
 		"\"schema\":{\"tools\":{\"type\":\"web_search\"}}}}}",
 		"{\"model\":\"m\",\"prompt\":\"text\"}",
+		"{\"toolConfig\":{\"tools\":[{\"toolSpec\":{\"name\":\"f\",\"inputSchema\":{"
+		"\"tools\":"
+		"[1]}}},{\"cachePoint\":{}}]},\"messages\":[{\"content\":[{\"toolUse\":{\"input\":"
+		"{\"tools\":[1]}}}]}]}",
 		"{\"contents\":[{\"parts\":[{\"functionCall\":{\"name\":\"f\",\"args\":{\"tools\":"
 		"[\"x\"],\"googleSearch\":{}}}},{\"functionResponse\":{\"name\":\"f\",\"response\":"
 		"{\"url_context\":{}}}},{\"fileData\":{\"fileUri\":"
