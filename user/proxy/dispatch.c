@@ -97,12 +97,10 @@ static struct origin origin_of(const struct conn *c)
 
 /* Has the origin closed it in this very round? Only asked where the request could not be sent a
  * second time. */
-static bool is_alive(const struct conn *c)
+static bool is_alive(struct conn *c)
 {
-	char byte;
-	ssize_t n = recv(c->server.io.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-
-	return n > 0 ? c->server.tls != NULL : n < 0 && errno == EAGAIN;
+	/* under TLS there may be tickets to read, and close_notify */
+	return half_recv(&c->server, c->proxy->buf, PROXY_BUF_BYTES) == -EAGAIN;
 }
 
 /* A connection that served before: this client's own, or one on offer. */

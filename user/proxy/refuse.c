@@ -137,7 +137,17 @@ static bool is_policy(enum nej_reason reason)
 /* The rule that would allow it. */
 static void add_rule_wanted(struct buf *b, const struct ask *ask)
 {
+	const char *query = memchr(ask->url.ptr, '?', ask->url.len);
+
 	buf_add_str(b, "- allow: ");
+	if (ask->url.len) {
+		add_shown(b, ask->method);
+		buf_add_char(b, ' ');
+		add_shown(b,
+			(struct http1_text){ask->url.ptr,
+				query ? (size_t)(query - ask->url.ptr) : ask->url.len});
+		return;
+	}
 	hop_print_authority(
 		ask->host, ask->port, ask->port == 443 || ask->port == 80 ? ask->port : 0, b);
 }
