@@ -137,7 +137,7 @@ static bool is_policy(enum nej_reason reason)
 /* The rule that would allow it. */
 static void add_rule_wanted(struct buf *b, const struct ask *ask)
 {
-	const char *query = memchr(ask->url.ptr, '?', ask->url.len);
+	const char *query = ask->url.len ? memchr(ask->url.ptr, '?', ask->url.len) : NULL;
 
 	buf_add_str(b, "- allow: ");
 	if (ask->url.len) {
