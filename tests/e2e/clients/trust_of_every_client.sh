@@ -17,6 +17,7 @@ for client in "curl -sS --max-time 5" "wget -qO- --timeout=5 --tries=1" "node $E
 	expect 0 'hello from gh.test' inside $client "$url"
 	world kind=http path=/x sni=gh.test
 done
+expect 0 '/x 200 hello' inside node "$E2E_SHARED/bin/streams.js" https://gh.test /x
 expect 0 'Verification: OK|Verify return code: 0' inside openssl s_client -connect gh.test:443 -verify_return_error
 none_audit event=network_failed
 verified

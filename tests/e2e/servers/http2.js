@@ -95,6 +95,24 @@ const acts = {
 		response.writeHead(302, { location: query.get('to') });
 		response.end();
 	},
+	'/many-headers': (request, response) => {
+		response.setHeader('set-cookie', ['a=1', 'b=2', 'c=3; Path=/']);
+		response.setHeader('vary', ['accept', 'origin']);
+		response.writeHead(200, { 'x-empty': '', 'x-odd': 'caf\u00e9; "quoted", \t tab' });
+		response.end('many\n');
+	},
+	'/hints': (request, response) => {
+		response.writeEarlyHints({ link: '</style.css>; rel=preload' });
+		response.end('hinted\n');
+	},
+	'/no-content': (request, response) => {
+		response.writeHead(204);
+		response.end();
+	},
+	'/not-modified': (request, response) => {
+		response.writeHead(304, { etag: '"x"', 'content-length': 500 });
+		response.end();
+	},
 	'/reset': (request, response) =>
 		response.stream ? response.stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR) : response.destroy(),
 	'/goaway': (request, response) => {
@@ -104,6 +122,11 @@ const acts = {
 };
 
 async function serve(request, response) {
+	if (request.url.startsWith('/early')) {
+		writeDown(request, Buffer.alloc(0));
+		response.writeHead(413);
+		return response.end('too large\n');
+	}
 	const hash = crypto.createHash('sha256');
 	const sum = { length: 0 };
 	const parts = [];
