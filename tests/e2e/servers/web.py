@@ -11,6 +11,7 @@ import subprocess
 import time
 import urllib.parse
 
+import echo
 from mcp import do_mcp
 
 
@@ -206,7 +207,11 @@ def serve_client(conn, log, root, dst, port, sni):
             do_git(conn, request, root)
         elif act:
             act(conn, request, stream)
-        else:
+        elif request.path.startswith("/echo/"):
+            echo.echo(conn, request)
+        elif request.path.startswith("/go/"):
+            echo.redirect(conn, request)
+        elif not request.path.startswith("/private/") or echo.private(conn, request):
             do_file(conn, request, root)
         is_last = request.version == "HTTP/1.0" or request.headers.get("connection") == "close"
         if is_last or act in (do_websocket, do_switch):
