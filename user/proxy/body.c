@@ -57,6 +57,19 @@ int body_read(struct body *b, const char *data, size_t len_bytes, struct buf *ou
 	return done;
 }
 
+/* The end of a chunked body, with those trailers that the sieves let pass. */
+static int add_end(struct body *b, struct buf *out)
+{
+	const struct buf *t = &b->chunks.trailers;
+	int r = 0;
+
+	buf_add(out, "0\r\n", 3);
+	if (b->kind == HTTP1_BODY_CHUNKED)
+		r = sieve_trailers(b->sieve, t->data, t->len, out);
+	buf_add(out, "\r\n", 2);
+	return r;
+}
+
 /* What came out of a sieve, as the other side wants it. */
 static int send_sieved(struct conn *c, struct body *b, struct half *from, struct half *to,
 	const struct buf *sieved, bool is_end)
@@ -69,9 +82,10 @@ static int send_sieved(struct conn *c, struct body *b, struct half *from, struct
 	buf_add(out, sieved->data, sieved->len);
 	if (sieved->len && b->is_rechunked)
 		buf_add(out, "\r\n", 2);
-	/* trailers passed no sieve: they are dropped (RFC 9110 section 6.5.1 lets us) */
 	if (is_end && b->is_rechunked)
-		buf_add_str(out, "0\r\n\r\n");
+		b->error = add_end(b, out);
+	if (b->error < 0)
+		return b->error;
 	if (out->is_failed)
 		return -ENOMEM;
 	return out->len ? half_send(c, from, to, out->data, out->len, 0) : 0;

@@ -15,6 +15,7 @@
 #include "../base/cleanup.h"
 #include "../wire/base64.h"
 
+#define WHOLE_BYTES (64u << 10)
 #define HOLD_BYTES 4 /* of a response; see response_rule */
 
 /* Where in a request something stands. */
@@ -375,15 +376,19 @@ static bool has_type(const struct http1_head *head, const char *part)
 	return false;
 }
 
-int inject_body(
-	struct inject *in, const struct http1_head *head, struct sieve **ret, bool *ret_is_swap)
+/* A trailer is no place for a credential. */
+static void on_trailers(void *arg)
 {
-	struct swap_rule rule;
+	static const struct place place = {.name = "trailer"};
+	struct inject *in = arg;
 
-	*ret = NULL;
-	*ret_is_swap = false;
-	if (!in || !in->book)
-		return 0;
+	in->place = place;
+}
+
+static struct swap_rule body_rule(struct inject *in, const struct http1_head *head)
+{
+	struct swap_rule rule = request_rule(in);
+
 	in->place = (struct place){
 		.name = "body",
 		.context = SWAP_PLAIN,
@@ -394,10 +399,49 @@ int inject_body(
 		in->place.context = SWAP_JSON;
 	else if (has_type(head, "application/x-www-form-urlencoded"))
 		in->place.context = SWAP_URL;
+	rule.on_trailers = on_trailers;
+	return rule;
+}
+
+int inject_body(
+	struct inject *in, const struct http1_head *head, struct sieve **ret, bool *ret_is_swap)
+{
+	struct swap_rule rule;
+
+	*ret = NULL;
+	*ret_is_swap = false;
+	if (!in || !in->book)
+		return 0;
 	*ret_is_swap = in->is_tls && has_body_secret(in);
-	rule = request_rule(in);
+	rule = body_rule(in, head);
 	rule.hold_bytes = *ret_is_swap ? 1 : 0;
 	return swap_sieve_new(&rule, NULL, ret);
+}
+
+size_t inject_wants_whole(const struct inject *in, const struct http1_head *head)
+{
+	if (!in || !in->book || head->body != HTTP1_BODY_LENGTH || head->length > WHOLE_BYTES)
+		return 0;
+	return WHOLE_BYTES;
+}
+
+int inject_whole_body(struct inject *in, const struct http1_head *head, struct buf *body)
+{
+	struct swap_rule rule;
+	struct buf out = {0};
+	int n;
+
+	if (!in || !in->book || !body->len)
+		return 0;
+	rule = body_rule(in, head);
+	n = swap_text(&rule, body->data, body->len, &out);
+	if (n <= 0) {
+		buf_wipe(&out);
+		return n;
+	}
+	buf_wipe(body);
+	*body = out;
+	return 0;
 }
 
 /* --- the response */

@@ -41,6 +41,12 @@ int inject_head(
 int inject_body(
 	struct inject *in, const struct http1_head *head, struct sieve **ret, bool *ret_is_swap);
 
+/* A body of known length that is so short that it is better looked at whole, before anything goes up:
+ * at most so many bytes, 0: it is not. Then inject_whole_body, behind inject_head, instead of
+ * inject_body; body is replaced. 0 or as above. */
+size_t inject_wants_whole(const struct inject *in, const struct http1_head *head);
+int inject_whole_body(struct inject *in, const struct http1_head *head, struct buf *body);
+
 /* Has a credential been put into this request, or may its body still get one? Then its response must
  * be scrubbed. */
 bool inject_is_scrubbed(const struct inject *in);

@@ -215,6 +215,8 @@ static int prepare(struct conn *c, struct http1_head *head, struct buf *body)
 		r = filter_request_body(c, head, &h->up.sieve, &h->up.is_rechunked, &why);
 	if (r < 0)
 		return request_refuse(c, &why);
+	/* what came in chunks goes on in chunks: a sieve sees it without them */
+	h->up.is_rechunked |= h->up.sieve && head->body == HTTP1_BODY_CHUNKED;
 	if (body)
 		http1_set_body(head, HTTP1_BODY_LENGTH, body->len);
 	else if (h->up.is_rechunked)

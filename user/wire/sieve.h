@@ -15,8 +15,11 @@ struct sieve {
 	/* Appends to out. 0; a negative errno cuts the message, nothing in out may be sent then. */
 	int (*feed)(struct sieve *s, const char *data, size_t len_bytes, struct buf *out);
 	int (*finish)(struct sieve *s, struct buf *out); /* at the body's end, once */
-	void (*free)(struct sieve *s);                   /* without the next one */
-	struct sieve *next;                              /* applied after this one; owned */
+	/* Behind the end, the trailer lines (each with its CRLF): appends what becomes of them. NULL:
+	 * they are none of its business. */
+	int (*trailers)(struct sieve *s, const char *lines, size_t len_bytes, struct buf *out);
+	void (*free)(struct sieve *s); /* without the next one */
+	struct sieve *next;            /* applied after this one; owned */
 };
 
 /* The whole chain; NULL passes everything as it is. */
@@ -50,6 +53,32 @@ static inline int sieve_finish(struct sieve *s, struct buf *out)
 		r = sieve_feed(s->next, mine.data, mine.len, out);
 	buf_wipe(&mine);
 	return r < 0 ? r : sieve_finish(s->next, out);
+}
+
+/* Trailer lines through those of the chain that look at them. Where none does, none pass. */
+static inline int sieve_trailers(
+	struct sieve *s, const char *lines, size_t len_bytes, struct buf *out)
+{
+	struct buf mine = {0};
+	int r;
+
+	while (s && !s->trailers)
+		s = s->next;
+	if (!s || !len_bytes)
+		return 0;
+	r = s->trailers(s, lines, len_bytes, &mine);
+	for (s = s->next; r == 0 && s; s = s->next) {
+		struct buf more = {0};
+
+		if (!s->trailers)
+			continue;
+		r = s->trailers(s, mine.data, mine.len, &more);
+		buf_wipe(&mine);
+		mine = more;
+	}
+	buf_add(out, mine.data, r == 0 ? mine.len : 0);
+	buf_wipe(&mine);
+	return r;
 }
 
 static inline void sieve_free(struct sieve *s)

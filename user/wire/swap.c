@@ -201,6 +201,17 @@ static int swap_finish(struct sieve *sieve, struct buf *out)
 	return out->is_failed ? -ENOMEM : 0;
 }
 
+static int swap_trailers(struct sieve *sieve, const char *lines, size_t len_bytes, struct buf *out)
+{
+	struct swap_sieve *s = CONTAINER_OF(sieve, struct swap_sieve, sieve);
+	int r;
+
+	if (s->rule.on_trailers)
+		s->rule.on_trailers(s->rule.arg);
+	r = swap_text(&s->rule, lines, len_bytes, out);
+	return r < 0 ? r : 0;
+}
+
 static void swap_free(struct sieve *sieve)
 {
 	struct swap_sieve *s = CONTAINER_OF(sieve, struct swap_sieve, sieve);
@@ -218,7 +229,10 @@ int swap_sieve_new(const struct swap_rule *rule, void (*on_free)(void *arg), str
 
 	if (!s)
 		return -ENOMEM;
-	s->sieve = (struct sieve){.feed = swap_feed, .finish = swap_finish, .free = swap_free};
+	s->sieve = (struct sieve){.feed = swap_feed,
+		.finish = swap_finish,
+		.trailers = swap_trailers,
+		.free = swap_free};
 	s->rule = *rule;
 	s->on_free = on_free;
 	s->room = room;

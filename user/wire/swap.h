@@ -31,6 +31,8 @@ struct swap_rule {
 	size_t hold_bytes;
 	/* Appends what stands in place of an occurrence to out. A negative errno ends it all. */
 	int (*on_hit)(void *arg, const struct needle_hit *hit, struct buf *out);
+	/* May be NULL: the body is over, what is found from now on stands in its trailers. */
+	void (*on_trailers)(void *arg);
 	void *arg;
 };
 
