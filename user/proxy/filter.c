@@ -79,7 +79,10 @@ static int begin_parts(struct http *h, const struct http1_head *head, struct ref
 		return r;
 	if (r > 0 && (!wants || f->max_body > RESIGN_MAX_BODY_BYTES))
 		f->max_body = RESIGN_MAX_BODY_BYTES;
-	return wants || r;
+	if (wants || r)
+		return 1;
+	f->max_body = inject_wants_whole(f->inject, head);
+	return f->max_body > 0;
 }
 
 int filter_begin(struct conn *c, const struct http1_head *head, struct refusal *ret_why)
@@ -101,25 +104,6 @@ int filter_begin(struct conn *c, const struct http1_head *head, struct refusal *
 		return 0;
 	*h->filter = parts;
 	return begin_parts(h, head, ret_why);
-}
-
-/* A collected body through the sieve for credentials. */
-static int inject_collected(struct filter *f, const struct http1_head *head, struct buf *body)
-{
-	struct sieve *sieve = NULL;
-	struct buf sieved = {0};
-	bool is_swap;
-	int r = inject_body(f->inject, head, &sieve, &is_swap);
-
-	if (r == 0 && sieve) {
-		r = sieve_feed(sieve, body->data, body->len, &sieved);
-		if (r == 0)
-			r = sieve_finish(sieve, &sieved);
-		buf_wipe(body);
-		*body = sieved;
-	}
-	sieve_free(sieve);
-	return r;
 }
 
 /* As Host will say it. */
@@ -146,7 +130,7 @@ int filter_request(struct conn *c, struct http1_head *head, struct http1_text *p
 	if (r == 0)
 		r = inject_head(f->inject, head, path, &f->scratch);
 	if (r == 0 && body)
-		r = inject_collected(f, head, body);
+		r = inject_whole_body(f->inject, head, body);
 	if (r == 0)
 		r = aws_sign(f->aws, head, path, host_of(c->http), body);
 	return r < 0 ? fail(c, r, ret_why) : 0;
@@ -209,11 +193,24 @@ uint64_t filter_identity(const struct conn *c)
 	return f ? inject_set(f->inject) : 0;
 }
 
-void filter_record(struct conn *c)
+static void record(struct conn *c, enum audit_kind kind, const char *(*next)(struct inject *in))
 {
-	struct filter *f = c->http->filter;
+	const struct ask ask = request_ask(c->http);
+	struct inject *in = c->http->filter->inject;
 	const char *name;
 
-	while (f && (name = inject_next_injected(f->inject)))
-		record_injected(c, name);
+	while ((name = next(in)))
+		record_secret(c, kind, &ask, c->http->rule, name);
+}
+
+void filter_record(struct conn *c)
+{
+	if (c->http->filter)
+		record(c, AUDIT_SECRET_INJECTED, inject_next_injected);
+}
+
+void filter_record_end(struct conn *c)
+{
+	if (c->http->filter)
+		record(c, AUDIT_SECRET_REFLECTED, inject_next_reflected);
 }

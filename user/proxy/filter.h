@@ -60,5 +60,7 @@ uint64_t filter_identity(const struct conn *c);
 
 /* The record of the request is written: those of what was put in follow. */
 void filter_record(struct conn *c);
+/* The response is over: those of what came back in it. */
+void filter_record_end(struct conn *c);
 
 #endif

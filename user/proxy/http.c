@@ -246,6 +246,7 @@ void http_free(struct conn *c)
 	spare_keep(&h->idle);
 	uplink_leave(&h->seat);
 	c->proxy->held_bytes -= h->held;
+	filter_record_end(c);
 	drop_filter(h);
 	buf_done(&h->in);
 	buf_done(&h->server_in);

@@ -211,19 +211,16 @@ void record_refused(
 	audit_ring_put(c->proxy->o.ring, &e, NULL);
 }
 
-void record_injected(struct conn *c, const char *secret)
+void record_secret(struct conn *c, enum audit_kind kind, const struct ask *ask, uint32_t rule,
+	const char *secret)
 {
-	const struct attempt *a = &c->attempt;
 	struct audit_event e;
 
-	fill(c, AUDIT_SECRET_INJECTED, &e);
-	e.app = a->app;
-	e.layer = a->layer;
-	e.port = a->port;
-	e.reason = NEJ_REASON_RULE;
-	e.rule = a->rule;
-	if (a->host)
-		e.host = (struct audit_text){a->host, (uint32_t)strlen(a->host)};
+	fill(c, kind, &e);
+	fill_ask(c, ask, &e);
+	e.bytes_out = e.bytes_in = 0; /* the attempt's own record has them */
+	e.reason = rule == POLICY_NO_RULE ? NEJ_REASON_NO_RULE : NEJ_REASON_RULE;
+	e.rule = rule;
 	e.detail = (struct audit_text){secret, (uint32_t)strlen(secret)};
 	audit_ring_put(c->proxy->o.ring, &e, NULL);
 }

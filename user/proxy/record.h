@@ -60,8 +60,10 @@ int record_bytes(struct conn *c, uint64_t bytes_out, uint64_t bytes_in);
 struct refusal record_spent(const struct conn *c);
 /* Puts it on record for an attempt that can only be cut. -EDQUOT. */
 int record_cut(struct conn *c);
-/* A credential was put into the request just recorded. */
-void record_injected(struct conn *c, const char *secret);
+/* A credential was put into a request, or came back and was taken out. kind: AUDIT_SECRET_…; secret:
+ * its name. */
+void record_secret(struct conn *c, enum audit_kind kind, const struct ask *ask, uint32_t rule,
+	const char *secret);
 /* Totals of the attempt that record_allowed opened, if any. */
 void record_end(struct conn *c);
 

@@ -47,6 +47,7 @@ static int end_response(struct conn *c)
 	struct http *h = c->http;
 	bool is_settled;
 
+	filter_record_end(c);
 	record_end(c);
 	if (!h->is_server_keep || h->request != REQUEST_DONE ||
 		half_is_blocked(&c->client, &c->server))

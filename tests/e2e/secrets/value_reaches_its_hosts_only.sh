@@ -6,7 +6,7 @@ RUN=(--ca "$CA")
 export GH=ghp_0123456789abcdefghijklmnopqrstuvwxyzAB
 policy <<-'EOF2'
 	version: 1
-	rules: [allow: gh.test, allow: api.allowed.test, allow: "https://a.pkg.test/x", allow: "http://pkg.test"]
+	rules: [allow: gh.test, {allow: api.allowed.test, inspect: true}, allow: "https://a.pkg.test/x", allow: "http://pkg.test"]
 	secrets: {GH: {env: GH, for: [gh.test]}}
 EOF2
 cat >"$E2E/try" <<-'EOF2'
