@@ -211,6 +211,8 @@ void filter_record(struct conn *c)
 
 void filter_record_end(struct conn *c)
 {
-	if (c->http->filter)
-		record(c, AUDIT_SECRET_REFLECTED, inject_next_reflected);
+	if (!c->http->filter)
+		return;
+	record(c, AUDIT_SECRET_INJECTED, inject_next_injected);
+	record(c, AUDIT_SECRET_REFLECTED, inject_next_reflected);
 }

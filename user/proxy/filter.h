@@ -60,7 +60,7 @@ uint64_t filter_identity(const struct conn *c);
 
 /* The record of the request is written: those of what was put in follow. */
 void filter_record(struct conn *c);
-/* The response is over: those of what came back in it. */
+/* The exchange is over: those of what its body got, and of what came back. */
 void filter_record_end(struct conn *c);
 
 #endif

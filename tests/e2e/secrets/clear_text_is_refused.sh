@@ -14,7 +14,7 @@ expect 0 'only sent over TLS.*403' inside bash -c "$ask http://gh.test/"
 expect 0 '403' inside bash -c "$ask --noproxy '*' http://gh.test/"
 expect 0 '403' inside bash -c "$ask -p -x http://127.0.0.1:3128 http://gh.test/"
 expect 0 '403' inside bash -c "curl -sS -w '%{http_code}' http://gh.test/ -d \"t=\$GH\""
-expect 0 '403' inside bash -c "$ask -L https://gh.test/go/302/http://gh.test/"
+expect 0 '403' inside bash -c "$ask -L --location-trusted https://gh.test/go/302/http://gh.test/"
 expect 0 '200' inside bash -c 'curl -sS -w "%{http_code}" http://gh.test/fine'
 # a certificate nobody vouches for is no TLS that counts
 RUN=()

