@@ -398,7 +398,7 @@ static void one_more_than_the_policy_admits_is_told(void **state)
 	client = ask(head);
 	server = accept_from(listener);
 	expect_text(client, "HTTP/1.1 200 Connection established\r\n\r\n");
-	expect_refusal(ask(head), "503", "limit");
+	expect_refusal(ask(head), "429", "limit");
 	close(client);
 	close(server);
 	close(listener);
