@@ -75,8 +75,10 @@ static int begin_parts(struct http *h, const struct http1_head *head, struct ref
 	if (wants < 0)
 		return wants;
 	r = aws_new(f->inject, head, path_of(h), &f->aws, ret_why);
-	if (r < 0)
+	if (r < 0) {
+		ret_why->rule = h->rule;
 		return r;
+	}
 	if (r > 0 && (!wants || f->max_body > RESIGN_MAX_BODY_BYTES))
 		f->max_body = RESIGN_MAX_BODY_BYTES;
 	if (wants || r)

@@ -8,11 +8,15 @@ import hashlib
 import json
 import os
 import subprocess
+import sys
 import time
 import urllib.parse
 
 import echo
 from mcp import do_mcp
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bin"))
+import aws  # noqa: E402
 
 
 class Request:
@@ -129,6 +133,13 @@ def do_git(conn, request, root):
     reply(conn, int(code), body, [line for line in lines if not line.startswith("Status: ")], reason)
 
 
+def do_aws(conn, request, root):
+    """a service that knows one key: `KEYID SECRET` in the file aws-key"""
+    with open(root + "/aws-key", encoding="ascii") as file:
+        wrong = aws.check(request, *file.read().split())
+    reply(conn, 403 if wrong else 200, (wrong or "right").encode())
+
+
 def do_cut(conn, request, stream):
     """less than was promised, and no close_notify"""
     conn.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf")
@@ -205,6 +216,8 @@ def serve_client(conn, log, root, dst, port, sni):
         act = PATHS.get(request.path)
         if request.path.startswith("/git/"):
             do_git(conn, request, root)
+        elif request.path.startswith("/aws/"):
+            do_aws(conn, request, root)
         elif act:
             act(conn, request, stream)
         elif request.path.startswith("/echo/"):
