@@ -17,7 +17,10 @@
 #include "../base/log.h"
 #include "../tls/bundle.h"
 #include "../tls/keystore.h"
+#include "environment.h"
 #include "options.h"
+
+#define MAX_BUNDLES 32
 
 const char *const anchors_names[ANCHORS_COUNT] = {
 	[ANCHORS_BUNDLE] = "bundle.pem",
@@ -35,20 +38,48 @@ static int fail(const char *path, int r)
 	return SANDBOX_EXIT_USAGE;
 }
 
+/* What was taken already, so that nothing is taken twice. */
+struct collecting {
+	struct buf *roots;
+	struct stat taken[MAX_BUNDLES];
+	size_t n;
+};
+
+static bool is_taken(struct collecting *c, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return false;
+	for (size_t i = 0; i < c->n; i++)
+		if (c->taken[i].st_dev == st.st_dev && c->taken[i].st_ino == st.st_ino)
+			return true;
+	if (c->n < MAX_BUNDLES)
+		c->taken[c->n++] = st;
+	return false;
+}
+
+/* One that is wrong makes the caller's own programs fail, or is for programs that take a folder. */
+static void take_named(void *arg, const char *variable, const char *path)
+{
+	struct collecting *c = arg;
+
+	if (!is_taken(c, path) && bundle_add_file(c->roots, path, true) < 1)
+		log_warning(
+			"%s names %s, which holds no certificates: passed over", variable, path);
+}
+
 int anchors_collect(const char *const *extra, size_t n_extra, struct anchors *ret)
 {
-	const char *system = bundle_find_system(), *named = getenv("SSL_CERT_FILE");
+	struct collecting c = {.roots = &ret->roots};
+	const char *system = bundle_find_system();
 	int r = 0;
 
-	if (system)
+	if (system && !is_taken(&c, system))
 		r = bundle_add_file(&ret->roots, system, false);
 	if (r < 0)
 		return fail(system, r);
-	/* one that is wrong would have made the caller's own programs fail */
-	if (named && *named && (!system || strcmp(named, system) != 0) &&
-		bundle_add_file(&ret->roots, named, true) < 1)
-		log_warning(
-			"SSL_CERT_FILE names %s, which holds no certificates: passed over", named);
+	environment_each_bundle(take_named, &c);
 	for (size_t i = 0; i < n_extra; i++) {
 		r = bundle_add_file(&ret->roots, extra[i], true);
 		if (r < 1)

@@ -33,8 +33,8 @@ struct anchors {
 	char hash[ANCHORS_HASH_BYTES]; /* of the authority's name, as OpenSSL's folders have it */
 };
 
-/* Gathers the roots: the system's bundle, SSL_CERT_FILE of our environment, extra files. 0, or an
- * exit status; the message is out. */
+/* Gathers the roots: the system's bundle, those that variables of our environment name (which are set
+ * anew inside), extra files. 0, or an exit status; the message is out. */
 int anchors_collect(const char *const *extra, size_t n_extra, struct anchors *ret);
 /* Makes the files, still empty. 0 or negative errno. */
 int anchors_open(struct anchors *a, const char *sandbox);

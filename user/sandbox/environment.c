@@ -40,6 +40,17 @@ static const struct {
 	{"NODE_EXTRA_CA_CERTS", ANCHORS_CA}, /* beside those that node has built in */
 };
 
+void environment_each_bundle(
+	void (*on_file)(void *arg, const char *variable, const char *path), void *arg)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(anchor_names); i++) {
+		const char *path = getenv(anchor_names[i].name);
+
+		if (path && *path)
+			on_file(arg, anchor_names[i].name, path);
+	}
+}
+
 #define JAVA_OPTIONS "JAVA_TOOL_OPTIONS"
 #define JAVA_VALUE                                                                                 \
 	"-Djavax.net.ssl.trustStore=" ANCHORS_DIR                                                  \

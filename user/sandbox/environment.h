@@ -20,6 +20,11 @@ struct environment_facts {
 char **environment_make(char *const *old, const struct environment_facts *facts);
 void environment_free(char **env);
 
+/* Calls on_file for each certificate bundle that the caller's environment names by one of the variables
+ * that has_anchors sets. */
+void environment_each_bundle(
+	void (*on_file)(void *arg, const char *variable, const char *path), void *arg);
+
 /* Calls on_variable for each variable that a sandbox sets; old as above, or NULL. */
 void environment_each(char *const *old, const struct environment_facts *facts,
 	void (*on_variable)(void *arg, const char *name, const char *value), void *arg);

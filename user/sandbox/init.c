@@ -203,7 +203,7 @@ static void make_namespaces(const struct init *in)
 /* Without the word nothing starts: a supervisor that failed or died has closed its end. */
 static void wait_for_go(const struct init *in)
 {
-	struct init_message message;
+	struct init_message message = {0};
 
 	if (init_recv(in->socket, &message, NULL) != 1 || message.word != INIT_GO)
 		_exit(SANDBOX_EXIT_FAILED);

@@ -212,6 +212,21 @@ static int read_command(const struct policy *p, size_t i, const sigset_t *signal
 	return value->len == MAX_READ_BYTES ? 0 : end;
 }
 
+/* What was read with room for the longest takes no more than it needs: locked memory is scarce. */
+static int fit(struct locked *value)
+{
+	struct locked fitting;
+	int r = locked_new(value->len, &fitting);
+
+	if (r < 0)
+		return r;
+	memcpy(fitting.data, value->data, value->len);
+	fitting.len = value->len;
+	locked_free(value);
+	*value = fitting;
+	return 0;
+}
+
 int source_read(const struct policy *p, size_t i, const sigset_t *signals, struct locked *ret,
 	struct source_error *why)
 {
@@ -230,6 +245,8 @@ int source_read(const struct policy *p, size_t i, const sigset_t *signals, struc
 		r = read_command(p, i, signals, &value, why);
 	if (r >= 0)
 		r = check_value(&value, why);
+	if (r >= 0)
+		r = fit(&value) < 0 ? refuse(why, -ENOMEM, "no locked memory") : 0;
 	if (r < 0)
 		locked_free(&value);
 	else
