@@ -314,6 +314,7 @@ static const char *value_of(const char *word, const char *option)
 static void read_word(struct import *im, struct docker *d, struct import_words *words,
 	const struct yaml_node *word)
 {
+	struct sbx denied = {.is_deny = true, .docker = d};
 	struct yaml_node value = *word;
 
 	for (size_t i = 0; i < N_OPTIONS; i++) {
@@ -333,7 +334,9 @@ static void read_word(struct import *im, struct docker *d, struct import_words *
 			import_fail(im, word, NULL, "`%s` without a value", word->text);
 		return;
 	}
-	if (word->text[0] == '-')
+	if (!strcmp(word->text, "--deny-network") && import_next_word(im, words, &value))
+		import_each_piece(im, &value, take_resource, &denied);
+	else if (word->text[0] == '-')
 		import_note(im, word->line, true, "`%s` is not looked at", word->text);
 }
 
@@ -353,6 +356,10 @@ static void read_commands(struct import *im, struct docker *d)
 			second = third = "";
 			continue;
 		}
+		if (!strcmp(second, "policy") &&
+			(!strcmp(word.text, "rm") || !strcmp(word.text, "reset")))
+			import_fail(im, &word, "take it and the rules it removes away",
+				"`sbx policy %s` is not carried out", word.text);
 		third = second;
 		second = word.text;
 		read_word(im, d, &words, &word);
@@ -380,21 +387,33 @@ static bool is_word(const char *key, const char *word)
 	return !strcmp(plain, word);
 }
 
+static void read_values(
+	struct import *im, struct docker *d, enum kind kind, const struct yaml_node *v)
+{
+	if (v->kind == YAML_MAP)
+		import_fail(im, v, "write [a, b]", "`%.64s` must be a list", v->key->text);
+	if (v->kind == YAML_SCALAR && !v->is_null)
+		take_option(im, d, kind, v);
+	for (const struct yaml_node *e = v->kind == YAML_LIST ? v->first : NULL; e; e = e->next)
+		if (e->kind == YAML_SCALAR && e->len)
+			take_option(im, d, kind, e);
+		else
+			import_fail(im, e, NULL, "an entry must be a host");
+}
+
 static void read_options(struct import *im, struct docker *d, const struct yaml_node *map)
 {
+	const char *known[N_OPTIONS + 1] = {"deniedDomains"};
+	size_t n_known = 1;
+
 	for (const struct yaml_node *v = map ? map->first : NULL; v; v = v->next)
-		for (size_t i = 0; i < N_OPTIONS; i++) {
-			if (!is_word(v->key->text, options[i].word))
-				continue;
-			if (v->kind == YAML_SCALAR && !v->is_null)
-				take_option(im, d, options[i].kind, v);
-			for (const struct yaml_node *e = v->first; v->kind == YAML_LIST && e;
-				e = e->next)
-				if (e->kind == YAML_SCALAR && e->len)
-					take_option(im, d, options[i].kind, e);
-				else
-					import_fail(im, e, NULL, "an entry must be a host");
-		}
+		for (size_t i = 0; i < N_OPTIONS; i++)
+			if (is_word(v->key->text, options[i].word)) {
+				if (n_known < sizeof(known) / sizeof(known[0]))
+					known[n_known++] = v->key->text;
+				read_values(im, d, options[i].kind, v);
+			}
+	import_check_denials(im, map, known, n_known);
 }
 
 static void read_kit_list(
@@ -417,6 +436,7 @@ static void read_file(struct import *im, struct docker *d, const struct yaml_nod
 	const struct yaml_node *network = import_peek(root, "network");
 	const struct yaml_node *permissions = import_peek(root, "permissions");
 	const struct yaml_node *kit = import_peek(permissions, "network");
+	static const char *const deny = "deny";
 
 	if (network && network->kind != YAML_MAP)
 		network = NULL;
@@ -424,6 +444,7 @@ static void read_file(struct import *im, struct docker *d, const struct yaml_nod
 	read_options(im, d, network);
 	if (kit && kit->kind != YAML_MAP)
 		kit = NULL;
+	import_check_denials(im, kit, &deny, 1);
 	read_kit_list(im, d, import_list(im, network, "deniedDomains"), true);
 	read_kit_list(im, d, import_list(im, network, "allowedDomains"), false);
 	read_kit_list(im, d, import_list(im, kit, "deny"), true);

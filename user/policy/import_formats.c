@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define MAX_TEXT_BYTES 240
 
@@ -67,6 +68,55 @@ bool import_flag(struct import *im, const struct yaml_node *map, const char *key
 		return v->text[0] == 't';
 	import_fail(im, v, "write true or false", "`%s` must be true or false", key);
 	return false;
+}
+
+static bool has_word(const char *key, const char *const *words)
+{
+	for (; *words; words++)
+		if (strcasestr(key, *words))
+			return true;
+	return false;
+}
+
+static bool is_denial(const char *key)
+{
+	static const char *const words[] = {"block", "deny", "denied", "forbid", "disallow", NULL};
+
+	return has_word(key, words);
+}
+
+/* Of the network, in a map that may hold denials of other things (tools, files). */
+static bool is_network(const char *key)
+{
+	static const char *const words[] = {
+		"host", "url", "domain", "cidr", "addr", "net", "egress", "list", NULL};
+
+	return has_word(key, words) || !strcasecmp(key, "block") || !strcasecmp(key, "deny");
+}
+
+bool import_unknown_key(struct import *im, const struct yaml_node *key)
+{
+	if (is_denial(key->text)) {
+		import_fail(im, key, "look for a letter too much or too few",
+			"`%.64s` is unknown here, and may deny something", key->text);
+		return true;
+	}
+	import_note(im, key->line, true, "`%s` is unknown here and opens nothing", key->text);
+	return false;
+}
+
+void import_check_denials(
+	struct import *im, const struct yaml_node *map, const char *const *known, size_t n_known)
+{
+	for (const struct yaml_node *v = map && map->kind == YAML_MAP ? map->first : NULL; v;
+		v = v->next) {
+		bool is_known = false;
+
+		for (size_t i = 0; i < n_known; i++)
+			is_known = is_known || !strcmp(known[i], v->key->text);
+		if (!is_known && is_denial(v->key->text) && is_network(v->key->text))
+			import_unknown_key(im, v->key);
+	}
 }
 
 /* --- adding */
@@ -273,6 +323,11 @@ void import_open_range(struct import *im, unsigned int line, const char *range)
 			if (!strcmp(*DRAFT_AT(im->privates, const char *, i), plain))
 				return;
 		text = import_printf(im, "%s", plain);
+		if (DRAFT_COUNT(im->privates, const char *) == DRAFT_MAX_ENTRIES) {
+			err_add(im->errs, line, 0, NULL, "more than %d private ranges",
+				DRAFT_MAX_ENTRIES);
+			return;
+		}
 		buf_add(&im->privates, &text, sizeof(text));
 		import_note(im, line, false, "allowed names may resolve to %s too", plain);
 		break;

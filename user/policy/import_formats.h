@@ -34,6 +34,13 @@ const struct yaml_node *import_scalar(
 /* true or false; absent and null are false, anything else an error. */
 bool import_flag(struct import *im, const struct yaml_node *map, const char *key);
 
+/* A key that is not read, by its name: one that denies something must be (true: an error was added),
+ * others open nothing and are noted. */
+bool import_unknown_key(struct import *im, const struct yaml_node *key);
+/* The same for every key of a map that may hold anything: no notes. */
+void import_check_denials(
+	struct import *im, const struct yaml_node *map, const char *const *known, size_t n_known);
+
 /* --- adding */
 
 void import_fail(struct import *im, const struct yaml_node *at, const char *mend, const char *what,

@@ -159,7 +159,7 @@ static void note_keys(struct import *im, const struct yaml_node *network)
 		for (size_t i = 0; i < sizeof(read) / sizeof(read[0]); i++)
 			is_read = is_read || !strcmp(read[i], v->key->text);
 		if (!is_read)
-			import_note(im, v->key->line, true, "`%s` is not read", v->key->text);
+			import_unknown_key(im, v->key);
 	}
 }
 

@@ -17,6 +17,11 @@ static void add_entry(struct import *im, bool is_deny, const char *key,
 
 	if (!import_host(im, entry, text, len, &host))
 		return;
+	if (host.kind == IMPORT_HOST_EVERY && !is_deny && !strcmp(key, "allow")) {
+		import_note(
+			im, entry->line, true, "`%s` names no host and opens none", entry->text);
+		return;
+	}
 	if (host.kind == IMPORT_HOST_DOT || (host.kind == IMPORT_HOST_EVERY && !is_deny)) {
 		import_fail(im, entry, "write a name, or *.name for every name below it",
 			"`%.64s` is no entry of %s", entry->text, key);
@@ -139,7 +144,7 @@ static void note_key(struct import *im, const struct yaml_node *v)
 				key_notes[i].text);
 		return;
 	}
-	import_note(im, v->key->line, true, "`%s` is unknown here and opens nothing", v->key->text);
+	import_unknown_key(im, v->key);
 }
 
 static void note_unix_sockets(struct import *im, const struct yaml_node *network)
@@ -207,8 +212,10 @@ void import_read_settings(struct import *im, const struct yaml_node *root)
 		sandbox = import_key(im, root, "sandbox");
 		permissions = import_key(im, root, "permissions");
 	}
-	if (sandbox && sandbox != root)
+	if (sandbox && sandbox != root) {
 		note_sandbox(im, sandbox);
+		import_check_denials(im, sandbox, NULL, 0);
+	}
 	network = sandbox ? import_key(im, sandbox, "network") : NULL;
 	if (network && network->kind == YAML_MAP)
 		read_network(im, network);

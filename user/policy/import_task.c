@@ -31,6 +31,7 @@ static const char *const mode_words[] = {
 struct task {
 	const struct yaml_node *maps[3];
 	enum mode mode;
+	bool is_agents; /* the mode is the agent's own */
 	unsigned int mode_line;
 };
 
@@ -230,11 +231,24 @@ static void block_url(struct import *im, const struct yaml_node *entry)
 
 /* --- the whole */
 
+/* Is what this map allows meant for this mode? The agent's mode has the agent's hosts, the
+ * sandbox's mode those of the sandbox; denials hold wherever they stand. */
+static bool counts(const struct task *t, size_t map, const char *key)
+{
+	return strcmp(key, "allowed_hosts") != 0 || (map == 0) == t->is_agents;
+}
+
 static void read_list(struct import *im, const struct task *t, const char *key,
 	void (*read)(struct import *im, const struct yaml_node *entry))
 {
 	for (size_t i = 0; i < sizeof(t->maps) / sizeof(t->maps[0]); i++) {
 		const struct yaml_node *list = import_list(im, t->maps[i], key);
+
+		if (list && list->n && !counts(t, i, key)) {
+			import_note(im, list->key->line, true,
+				"these allowed_hosts belong to no network_mode, and stay closed");
+			continue;
+		}
 
 		for (const struct yaml_node *e = list ? list->first : NULL; e; e = e->next)
 			read(im, e);
@@ -282,12 +296,14 @@ static void find_mode(struct import *im, struct task *t)
 										: MODE_NO_NETWORK;
 	}
 	own = read_mode(im, t->maps[0], t);
-	if (own == MODE_PUBLIC && t->mode != MODE_NONE && t->mode != MODE_PUBLIC)
+	if (own == MODE_PUBLIC && t->mode != MODE_NONE && t->mode != MODE_PUBLIC) {
 		import_note(im, t->mode_line, true,
 			"the agent's `public` does not lift the sandbox's `%s`",
 			mode_words[t->mode]);
-	else if (own != MODE_NONE)
+	} else if (own != MODE_NONE) {
 		t->mode = own;
+		t->is_agents = true;
+	}
 }
 
 static void note_unused(struct import *im, const struct task *t, const char *key, const char *why)
@@ -315,19 +331,22 @@ static void settle_mode(struct import *im, struct task *t)
 		import_note(im, 1, false, "neither a network_mode nor an allowed host: no network");
 }
 
-static void read_unknown(struct import *im, const struct yaml_node *network)
+/* `network` holds nothing else; the other maps hold much that has nothing to do with it. */
+static void read_unknown(struct import *im, const struct task *t)
 {
 	static const char *const known[] = {
 		"network_mode", "allowed_hosts", "blocked_urls", "blocked_hosts"};
+	const size_t n_known = sizeof(known) / sizeof(known[0]);
 
-	for (const struct yaml_node *v = network ? network->first : NULL; v; v = v->next) {
+	import_check_denials(im, t->maps[0], known, n_known);
+	import_check_denials(im, t->maps[1], known, n_known);
+	for (const struct yaml_node *v = t->maps[2] ? t->maps[2]->first : NULL; v; v = v->next) {
 		bool is_known = false;
 
-		for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		for (size_t i = 0; i < n_known; i++)
 			is_known = is_known || !strcmp(v->key->text, known[i]);
 		if (!is_known)
-			import_note(im, v->key->line, true,
-				"`%s` is unknown here and opens nothing", v->key->text);
+			import_unknown_key(im, v->key);
 	}
 }
 
@@ -353,7 +372,7 @@ void import_read_task(struct import *im, const struct yaml_node *root)
 		t.maps[0] = NULL;
 	t.maps[1] = map_of(im, root, import_peek(root, "sandbox") ? "sandbox" : "environment");
 	t.maps[2] = map_of(im, t.maps[1], "network");
-	read_unknown(im, t.maps[2]);
+	read_unknown(im, &t);
 	find_mode(im, &t);
 	settle_mode(im, &t);
 	im->is_default_allow = t.mode == MODE_PUBLIC || t.mode == MODE_DENYLIST;
