@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../wire/canonical.h"
+#include "../../include/bounds.h"
 
 enum resign_need resign_init(struct resign *ret, const struct http1_head *h, struct http1_text path,
 	const char **ret_detail)
@@ -44,8 +44,8 @@ enum resign_need resign_init(struct resign *ret, const struct http1_head *h, str
 
 void resign_done(struct resign *r)
 {
-	buf_done(&r->authorization);
-	buf_done(&r->path);
+	buf_wipe(&r->authorization);
+	buf_wipe(&r->path);
 	explicit_bzero(r, sizeof(*r));
 }
 
@@ -98,7 +98,9 @@ static int sign(const struct resign_seed *key, const struct sigv4 *s,
 	struct buf text;
 	int r;
 
+	/* credentials may stand in it: room from the start leaves no copies behind */
 	buf_init(&text);
+	buf_reserve(&text, 3 * c->path.len + NEJ_MAX_HEAD_BYTES);
 	r = canonical_print(s, c, reading, &text);
 	if (r == 0)
 		r = hmac_hash(text.data, text.len, hash);
@@ -107,7 +109,7 @@ static int sign(const struct resign_seed *key, const struct sigv4 *s,
 		sigv4_print_string(s, hash, &text);
 		r = resign_text(key, &text, ret);
 	}
-	buf_done(&text);
+	buf_wipe(&text);
 	return r;
 }
 
@@ -186,20 +188,21 @@ int resign_place(struct resign *r, struct http1_head *goes, struct http1_text *p
 
 	/* *path may be what this printed before */
 	buf_init(&out);
+	buf_reserve(&out, path->len + sizeof(r->s));
 	if (r->s.form == SIGV4_QUERY)
 		sigv4_print_query(&r->s, *path, &out);
 	else
 		sigv4_print_authorization(&r->s, &out);
 	if (out.is_failed) {
-		buf_done(&out);
+		buf_wipe(&out);
 		return -ENOMEM;
 	}
 	if (r->s.form == SIGV4_QUERY) {
-		buf_done(&r->path);
+		buf_wipe(&r->path);
 		r->path = out;
 		*path = (struct http1_text){out.data, out.len};
 	} else {
-		buf_done(&r->authorization);
+		buf_wipe(&r->authorization);
 		r->authorization = out;
 		set_field(goes, "authorization", (struct http1_text){out.data, out.len});
 	}

@@ -90,10 +90,11 @@ static void print_path(struct http1_text path, enum canonical_path reading, stru
 		break;
 	case CANONICAL_NORMALISED:
 		buf_init(&normal);
+		buf_reserve(&normal, path.len);
 		add_normal(path, &normal);
 		add_path((struct http1_text){normal.data, normal.len}, false, out);
 		out->is_failed |= normal.is_failed;
-		buf_done(&normal);
+		buf_wipe(&normal);
 		break;
 	}
 }
@@ -179,11 +180,12 @@ static int print_query(struct http1_text query, bool is_presigned, bool is_as_se
 	if (is_as_sent || !query.len)
 		return print_sorted(query, is_presigned, out);
 	buf_init(&encoded);
+	buf_reserve(&encoded, 3 * query.len);
 	encode_query(query, &encoded);
 	r = encoded.is_failed
 		? -ENOMEM
 		: print_sorted((struct http1_text){encoded.data, encoded.len}, is_presigned, out);
-	buf_done(&encoded);
+	buf_wipe(&encoded);
 	return r;
 }
 
