@@ -37,7 +37,10 @@ static const struct {
 	{"CARGO_HTTP_CAINFO", ANCHORS_BUNDLE}, {"AWS_CA_BUNDLE", ANCHORS_BUNDLE},
 	{"NIX_SSL_CERT_FILE", ANCHORS_BUNDLE}, {"DENO_CERT", ANCHORS_BUNDLE},
 	{"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", ANCHORS_BUNDLE},
-	{"NODE_EXTRA_CA_CERTS", ANCHORS_CA}, /* beside those that node has built in */
+	{"CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE", ANCHORS_BUNDLE},
+	{"BUNDLE_SSL_CA_CERT", ANCHORS_BUNDLE}, /* Ruby's bundler */
+	{"HEX_CACERTS_PATH", ANCHORS_BUNDLE},   /* Elixir's hex */
+	{"NODE_EXTRA_CA_CERTS", ANCHORS_CA},    /* beside those that node has built in */
 };
 
 void environment_each_bundle(
