@@ -161,15 +161,15 @@ static bool is_upload(const struct content *ct, const struct http1_head *head)
 	return true;
 }
 
-/* A client of HTTP with SSE looks for its answer in the event stream, never here. */
+/* A client of HTTP with SSE looks for its answer in the event stream, never here, but takes a bad
+ * status for one. Streamable HTTP must name application/json; both may send MCP-Protocol-Version. */
 static bool is_streamable(const struct http1_head *head)
 {
-	bool is_new = head->wants_json;
+	bool has_session = false;
 
 	for (size_t i = 0; i < head->n_fields; i++)
-		is_new |= http1_text_is(head->fields[i].name, "mcp-protocol-version") ||
-			http1_text_is(head->fields[i].name, "mcp-session-id");
-	return is_new;
+		has_session |= http1_text_is(head->fields[i].name, "mcp-session-id");
+	return head->wants_json || has_session;
 }
 
 int content_begin(

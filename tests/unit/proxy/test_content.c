@@ -94,7 +94,8 @@ static void clients_of_the_older_transport_get_a_status(void **state)
 	struct refusal why;
 
 	(void)state;
-	assert_true(judge(ct, "Accept: */*\r\n", CALL("drop"), &why) < 0);
+	assert_true(judge(ct, "Accept: */*\r\nMCP-Protocol-Version: 2025-11-25\r\n", CALL("drop"),
+			    &why) < 0);
 	assert_int_equal(refuse_status(&why), 403);
 	assert_non_null(why.answer->body);
 	content_free(ct);
