@@ -237,6 +237,28 @@ enum import_format import_detect(const char *text, size_t len_bytes)
 	return format;
 }
 
+/* A task.toml. */
+bool import_is_unread(const char *text, size_t len_bytes, struct err_list *errs)
+{
+	const char *at = text, *end = text + len_bytes;
+	unsigned int line = 1;
+
+	if (!memmem(text, len_bytes, "network_mode", 12))
+		return false;
+	for (; at && at < end; line++) {
+		const char *next = memchr(at, '\n', (size_t)(end - at));
+
+		if (*at == '[' && memchr(at, ']', (size_t)((next ? next : end) - at)) &&
+			!memchr(at, ',', (size_t)((next ? next : end) - at))) {
+			err_add(errs, line, 1, "write the same keys in YAML",
+				"this is TOML, which is not read");
+			return true;
+		}
+		at = next ? next + 1 : NULL;
+	}
+	return false;
+}
+
 /* --- reading */
 
 static void init(struct import *im, const char *text, size_t len, struct err_list *errs)
@@ -295,6 +317,8 @@ int import_read(const char *text, size_t len_bytes, enum import_format from, str
 
 	init(ret, text, len_bytes, errs);
 	ret->format = from == IMPORT_NONE ? import_detect(text, len_bytes) : from;
+	if (ret->format == IMPORT_NONE && import_is_unread(text, len_bytes, errs))
+		return -EINVAL;
 	if (ret->format == IMPORT_NONE) {
 		err_add(errs, 0, 0, "name the format with --from",
 			"this is none of the formats that can be imported");

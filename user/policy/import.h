@@ -66,6 +66,9 @@ enum import_format import_find(const char *word);
 /* By content alone. */
 enum import_format import_detect(const char *text, size_t len_bytes);
 
+/* Why nothing was detected, when it can be told: an error in errs, and true. */
+bool import_is_unread(const char *text, size_t len_bytes, struct err_list *errs);
+
 /* from IMPORT_NONE: detect. 0; -EINVAL with errors in errs; -ENOMEM. To be given back by
  * import_done either way; text must live as long. */
 int import_read(const char *text, size_t len_bytes, enum import_format from, struct err_list *errs,

@@ -59,8 +59,14 @@ static int read_draft(
 	if (r != -EINVAL)
 		return r;
 	format = import_detect(text, len);
-	if (format == IMPORT_NONE)
+	if (format == IMPORT_NONE) {
+		struct err_list other;
+
+		err_init(&other, errs->file);
+		if (import_is_unread(text, len, &other))
+			*errs = other;
 		return r;
+	}
 	err_init(errs, errs->file);
 	err_add(errs, 0, 0, "print a policy with `nej import FILE`, read it, and use that",
 		"no policy: these are %s", import_title(format));

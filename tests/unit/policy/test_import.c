@@ -213,6 +213,21 @@ static void other_formats_do_not_run_and_say_what_to_do(void **state)
 	assert_non_null(strstr(errs.items[0].mend, "nej import"));
 }
 
+static void a_task_in_toml_is_refused_for_what_it_is(void **state)
+{
+	static const char text[] = "version = \"1.0\"\n\n[environment]\n"
+				   "network_mode = \"no-network\"\n";
+	struct policy *p = NULL;
+	struct err_list errs;
+
+	(void)state;
+	err_init(&errs, "task.toml");
+	assert_int_equal(policy_load_text(text, strlen(text), NULL, &errs, &p), -EINVAL);
+	assert_int_equal(errs.n_errors, 1);
+	assert_int_equal(errs.items[0].line, 3);
+	assert_non_null(strstr(errs.items[0].what, "TOML"));
+}
+
 static void a_task_warns_where_its_meaning_changed(void **state)
 {
 	static const char text[] =
@@ -254,6 +269,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_import_case_holds),
 		cmocka_unit_test(other_formats_do_not_run_and_say_what_to_do),
+		cmocka_unit_test(a_task_in_toml_is_refused_for_what_it_is),
 		cmocka_unit_test(a_task_warns_where_its_meaning_changed),
 		cmocka_unit_test(an_entry_cannot_break_out_of_its_comment),
 	};
