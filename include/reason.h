@@ -31,7 +31,7 @@
 	X(LIMIT, "limit", "a limit is reached")                                                    \
 	X(HALTED, "halted", "the sandbox is halted")                                               \
 	X(INSPECT_UNAVAILABLE, "inspect-unavailable",                                              \
-		"the rule needs to see inside TLS, which this build cannot")                       \
+		"the rule needs to see inside TLS, which was not possible")                        \
 	X(CREDENTIALS, "credentials", "the proxy credentials are missing or wrong")                \
 	X(POLICY_UNAVAILABLE, "policy-unavailable", "the sandbox's policy cannot be read")         \
 	X(AUDIT_UNAVAILABLE, "audit-unavailable", "the audit log cannot be written")               \

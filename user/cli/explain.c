@@ -127,7 +127,7 @@ static void print_text(const struct policy *p, const char *request, const struct
 	else if (d->reason != NEJ_REASON_RULE)
 		printf("      %s: %s\n", reasons[d->reason].word, reasons[d->reason].sentence);
 	if (d->is_inspect)
-		printf("      TLS has to be opened for it, which this build cannot\n");
+		printf("      TLS is opened for it\n");
 	if (d->verdict != POLICY_DENY && policy_rule_has_mcp(p, d->rule))
 		printf("      MCP: only the tools of the rule may be called\n");
 	if (d->verdict != POLICY_DENY && policy_denies_hosted_tools(p, d->rule))

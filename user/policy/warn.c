@@ -45,13 +45,6 @@ static void warn_kernel(struct err_list *errs, const struct pattern *p)
 			p->text);
 }
 
-static bool needs_inspection(const struct draft_rule *rule, const struct pattern *p)
-{
-	bool is_tls = p->scheme == PATTERN_NO_SCHEME || p->scheme == PATTERN_HTTPS;
-
-	return is_tls && (rule->is_inspect || pattern_is_conditional(p));
-}
-
 static void warn_localhost(struct err_list *errs, const struct pattern *p)
 {
 	struct host h;
@@ -95,26 +88,6 @@ static void warn_rule(
 		warn_range(policy, errs, p);
 		if (rule->transport == POLICY_TRANSPORT_KERNEL)
 			warn_kernel(errs, p);
-	}
-}
-
-/* What this build refuses although a rule allows it: once a rule, behind the other warnings. */
-static void warn_unheld(const struct draft *d, struct err_list *errs, size_t index)
-{
-	const struct draft_rule *rule = DRAFT_AT(d->rules, struct draft_rule, index);
-
-	for (uint32_t i = 0; i < rule->n_patterns; i++) {
-		const struct pattern *p =
-			DRAFT_AT(d->patterns, struct pattern, rule->first_pattern + i);
-
-		if (!needs_inspection(rule, p))
-			continue;
-		err_warn(errs, p->line, p->column,
-			"decide these hosts as a whole, or expect inspect-unavailable",
-			"`%.64s` needs to see inside TLS, which this build cannot: https to it is "
-			"refused",
-			p->text);
-		break;
 	}
 }
 
@@ -213,9 +186,44 @@ static void warn_ways(const struct draft *d, struct err_list *errs, const struct
 			s->name, host->text);
 }
 
-static void warn_secret(const struct draft *d, const struct policy *policy, struct err_list *errs,
-	const struct draft_secret *s)
+static bool is_for(const struct policy *policy, const struct host *host, size_t secret)
 {
+	uint16_t covering[POLICY_MAX_SECRETS];
+	size_t n = policy_secrets_for(policy, host, 443, covering, POLICY_MAX_SECRETS);
+
+	for (size_t i = 0; i < n; i++)
+		if (covering[i] == secret)
+			return true;
+	return false;
+}
+
+/* What these answer to the true key are credentials nej knows nothing of. */
+static void warn_givers(const struct policy *policy, struct err_list *errs,
+	const struct draft_secret *s, size_t index)
+{
+	static const char *const givers[] = {"sts.amazonaws.com", "sts.us-east-1.amazonaws.com"};
+
+	for (size_t i = 0; i < sizeof(givers) / sizeof(givers[0]); i++) {
+		struct policy_decision decision;
+		struct host h;
+
+		if (host_parse(givers[i], strlen(givers[i]), &h) < 0 || !is_for(policy, &h, index))
+			continue;
+		policy_decide_dns(policy, &h, &decision);
+		if (decision.verdict == POLICY_DENY)
+			continue;
+		err_warn(errs, s->line, s->column, "name the hosts of the services it is for",
+			"the secret `%.64s` signs for `%s` too, which gives out credentials that "
+			"work without nej",
+			s->name, givers[i]);
+		return;
+	}
+}
+
+static void warn_secret(
+	const struct draft *d, const struct policy *policy, struct err_list *errs, size_t index)
+{
+	const struct draft_secret *s = DRAFT_AT(d->secrets, struct draft_secret, index);
 	bool has_host = false;
 
 	for (uint32_t i = 0; i < s->n_hosts; i++) {
@@ -226,6 +234,8 @@ static void warn_secret(const struct draft *d, const struct policy *policy, stru
 		warn_suffix(errs, p);
 		warn_ways(d, errs, s, p);
 	}
+	if (s->is_aws)
+		warn_givers(policy, errs, s, index);
 	if (!has_host)
 		err_warn(errs, s->line, s->column, "allow a host under its `for`",
 			"the secret `%.64s` goes nowhere: no rule allows its hosts", s->name);
@@ -238,7 +248,5 @@ void warn_policy(const struct draft *d, const struct policy *p, struct err_list 
 	warn_lists(d, errs);
 	shadow_warn(d, p, errs);
 	for (size_t i = 0; i < DRAFT_COUNT(d->secrets, struct draft_secret); i++)
-		warn_secret(d, p, errs, DRAFT_AT(d->secrets, struct draft_secret, i));
-	for (size_t i = 0; i < DRAFT_COUNT(d->rules, struct draft_rule); i++)
-		warn_unheld(d, errs, i);
+		warn_secret(d, p, errs, i);
 }

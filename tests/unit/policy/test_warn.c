@@ -25,8 +25,8 @@ static const struct row {
 	{"rules:\n  - {allow: pypi.org, transport: kernel}\n", 2, "shares its addresses"},
 	{"rules:\n  - {allow: me.github.io, transport: kernel}\n", 2, "shares its addresses"},
 	{"rules:\n  - {allow: db.corp.example, transport: kernel}\n", 0, NULL},
-	{"rules:\n  - allow: GET https://a.example\n", 2, "inside TLS"},
-	{"rules:\n  - {allow: a.example, inspect: true}\n", 2, "inside TLS"},
+	{"rules:\n  - allow: GET https://a.example\n", 0, NULL},
+	{"rules:\n  - {allow: a.example, inspect: true}\n", 0, NULL},
 	{"rules:\n  - allow: 127.0.0.0/8\n", 2, "host_ports"},
 	{"rules:\n  - allow: localhost:5432\n", 2, "host_ports"},
 	{"rules:\n  - allow: 169.254.169.254\n", 2, "always refused"},
@@ -47,6 +47,12 @@ static const struct row {
 		0, NULL},
 	{"rules:\n  - allow: .github.io\nsecrets: {T: {env: T, for: [.github.io]}}\n", 3,
 		"register"},
+	{"rules:\n  - allow: .amazonaws.com\n"
+	 "secrets: {T: {env: T, for: [.amazonaws.com], sign: aws-v4}}\n",
+		3, "gives out credentials"},
+	{"rules:\n  - allow: .s3.us-east-1.amazonaws.com\n"
+	 "secrets: {T: {env: T, for: [.s3.us-east-1.amazonaws.com], sign: aws-v4}}\n",
+		0, NULL},
 	/* shadows */
 	{"rules:\n  - deny: '*'\n  - allow: a.example\n", 3, "shadows"},
 	{"rules:\n  - allow: .a.example\n  - deny: b.a.example:443\n", 0, NULL},
