@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The way from a connection to the policy's verdict: halted or unrecordable traffic is refused
- * before the policy is asked, what this build cannot do after it. Decides nothing itself. Internal
+ * before the policy is asked, what this worker cannot do after it. Decides nothing itself. Internal
  * to user/proxy.
  */
 #ifndef NEJ_PROXY_GATE_H
