@@ -216,6 +216,7 @@ void stream_on_data(struct stream *s, const void *data, size_t len_bytes)
 		s->in_off = 0;
 	}
 	buf_add(&s->in, data, len_bytes);
+	s->in_left -= s->in_left < len_bytes ? s->in_left : len_bytes;
 	if (s->in.is_failed || stream_hold(s) < 0)
 		fail(s, -ENOMEM, NGHTTP2_INTERNAL_ERROR);
 	else
@@ -332,6 +333,11 @@ ssize_t stream_recv(struct stream *s, void *buf, size_t size_bytes)
 
 /* --- the end */
 
+bool stream_has_come(const struct stream *s)
+{
+	return s->is_in_ended || (s->has_head && s->in_shape.framing == H2_LENGTH && !s->in_left);
+}
+
 static uint32_t reset_code(const struct stream *s)
 {
 	if (!s->mux->is_server)
@@ -358,6 +364,6 @@ void stream_close(struct stream *s, bool is_reset)
 	(void)stream_hold(s);
 	if (is_reset || s->out_state != STREAM_SENT)
 		stream_reset(s, reset_code(s));
-	else if (s->is_end_sent)
+	else if (s->is_end_sent && !stream_has_come(s))
 		stream_reset(s, s->mux->is_server ? NGHTTP2_NO_ERROR : NGHTTP2_CANCEL);
 }

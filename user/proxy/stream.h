@@ -37,7 +37,7 @@ struct stream {
 	struct buf in;   /* body bytes not read yet */
 	size_t text_off, in_off;
 	size_t owed;      /* body bytes that still count against the peer's window */
-	uint64_t in_left; /* of a body with a length, as it is read */
+	uint64_t in_left; /* of a body with a length, to come */
 	struct buf trailers;
 	const char *fault; /* the request is malformed */
 	struct h2_shape in_shape;

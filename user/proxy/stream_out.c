@@ -264,6 +264,6 @@ void stream_on_end_sent(struct stream *s)
 {
 	s->is_end_sent = true;
 	/* the answer is complete: the rest of the request is not wanted (RFC 9113 section 8.1) */
-	if (s->is_orphan && !s->is_in_ended)
+	if (s->is_orphan && !stream_has_come(s))
 		stream_reset(s, NGHTTP2_NO_ERROR);
 }

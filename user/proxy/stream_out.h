@@ -14,4 +14,7 @@ void stream_reset(struct stream *s, uint32_t code);
 /* An emptied buffer gives its memory back when it is a lot. */
 void stream_shrink(struct buf *b);
 
+/* All of the peer's message came, if not yet the frame that says so. */
+bool stream_has_come(const struct stream *s);
+
 #endif
