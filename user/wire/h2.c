@@ -13,25 +13,51 @@
 #include "../../include/bounds.h"
 #include "../base/cleanup.h"
 
+#define TEXT(literal)                                                                              \
+	{                                                                                          \
+		literal, sizeof(literal) - 1                                                       \
+	}
+
 static const struct {
-	const char *name;
+	struct h2_text name;
 	enum h2_kind kind;
 } pseudo_names[H2_N_PSEUDO] = {
-	[H2_METHOD] = {":method", H2_REQUEST},
-	[H2_SCHEME] = {":scheme", H2_REQUEST},
-	[H2_PATH] = {":path", H2_REQUEST},
-	[H2_AUTHORITY] = {":authority", H2_REQUEST},
-	[H2_PROTOCOL] = {":protocol", H2_REQUEST},
-	[H2_STATUS] = {":status", H2_RESPONSE},
+	[H2_METHOD] = {TEXT(":method"), H2_REQUEST},
+	[H2_SCHEME] = {TEXT(":scheme"), H2_REQUEST},
+	[H2_PATH] = {TEXT(":path"), H2_REQUEST},
+	[H2_AUTHORITY] = {TEXT(":authority"), H2_REQUEST},
+	[H2_PROTOCOL] = {TEXT(":protocol"), H2_REQUEST},
+	[H2_STATUS] = {TEXT(":status"), H2_RESPONSE},
 };
 
 /* RFC 9113 section 8.2.2. `te` has its own rule. */
-static const char *const connection_names[] = {"connection", "keep-alive", "proxy-connection",
-	"transfer-encoding", "upgrade", "http2-settings"};
+static const struct h2_text connection_names[] = {TEXT("connection"), TEXT("keep-alive"),
+	TEXT("proxy-connection"), TEXT("transfer-encoding"), TEXT("upgrade"),
+	TEXT("http2-settings")};
 
 /* RFC 9110 section 6.5.1: what routes, frames or authenticates is no trailer. */
-static const char *const no_trailers[] = {"host", "content-length", "te", "trailer",
-	"authorization", "proxy-authorization", "cookie", "set-cookie", "expect"};
+static const struct h2_text no_trailers[] = {TEXT("host"), TEXT("content-length"), TEXT("te"),
+	TEXT("trailer"), TEXT("authorization"), TEXT("proxy-authorization"), TEXT("cookie"),
+	TEXT("set-cookie"), TEXT("expect")};
+
+/* Of a token (RFC 9110 section 5.6.2), and of one without capitals: a field's name. */
+enum { TOKEN = 1, LOWER = 2 };
+static const uint8_t classes[256] = {
+	['a' ... 'z'] = TOKEN | LOWER,
+	['A' ... 'Z'] = TOKEN,
+	['0' ... '9'] = TOKEN | LOWER,
+	['!'] = TOKEN | LOWER,
+	['#' ... '\''] = TOKEN | LOWER, /* # $ % & ' */
+	['*'] = TOKEN | LOWER,
+	['+'] = TOKEN | LOWER,
+	['-'] = TOKEN | LOWER,
+	['.'] = TOKEN | LOWER,
+	['^'] = TOKEN | LOWER,
+	['_'] = TOKEN | LOWER,
+	['`'] = TOKEN | LOWER,
+	['|'] = TOKEN | LOWER,
+	['~'] = TOKEN | LOWER,
+};
 
 void h2_fields_init(struct h2_fields *f)
 {
@@ -58,39 +84,32 @@ void h2_fields_begin(struct h2_fields *f, enum h2_kind kind)
 
 /* --- one field */
 
-static bool text_is(struct h2_text t, const char *s)
+static bool is_equal(struct h2_text a, struct h2_text b)
 {
-	return t.len == strlen(s) && !memcmp(t.ptr, s, t.len);
+	return a.len == b.len && !memcmp(a.ptr, b.ptr, a.len);
 }
 
-static bool is_in(struct h2_text t, const char *const *list, size_t n)
+#define text_is(t, literal) is_equal(t, (struct h2_text)TEXT(literal))
+
+static bool is_in(struct h2_text t, const struct h2_text *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (text_is(t, list[i]))
+		if (is_equal(t, list[i]))
 			return true;
 	return false;
 }
 
-static bool is_token_char(unsigned char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-		(c && strchr("!#$%&'*+-.^_`|~", c));
-}
-
-static bool is_token(struct h2_text t)
+static bool is_of_class(struct h2_text t, uint8_t class)
 {
 	for (size_t i = 0; i < t.len; i++)
-		if (!is_token_char((unsigned char)t.ptr[i]))
+		if (!(classes[(unsigned char)t.ptr[i]] & class))
 			return false;
 	return t.len > 0;
 }
 
-static bool is_lower_token(struct h2_text t)
+static bool is_blank(char c)
 {
-	for (size_t i = 0; i < t.len; i++)
-		if (t.ptr[i] >= 'A' && t.ptr[i] <= 'Z')
-			return false;
-	return is_token(t);
+	return c == ' ' || c == '\t';
 }
 
 /* No control byte but a tab, no blank at either end (RFC 9113 section 8.2.1). */
@@ -102,7 +121,7 @@ static bool is_clean_value(struct h2_text t)
 		if ((c < ' ' && c != '\t') || c == 0x7f)
 			return false;
 	}
-	return !t.len || (!strchr(" \t", t.ptr[0]) && !strchr(" \t", t.ptr[t.len - 1]));
+	return !t.len || (!is_blank(t.ptr[0]) && !is_blank(t.ptr[t.len - 1]));
 }
 
 /* Nothing that would end the word in a request line. */
@@ -130,7 +149,7 @@ static const char *add_pseudo(struct h2_fields *f, struct h2_text name, struct h
 	if (f->is_past_pseudo)
 		return "a pseudo field stands behind a regular one";
 	for (size_t i = 0; i < H2_N_PSEUDO; i++) {
-		if (!text_is(name, pseudo_names[i].name))
+		if (!is_equal(name, pseudo_names[i].name))
 			continue;
 		if (pseudo_names[i].kind != f->kind)
 			break;
@@ -171,7 +190,7 @@ static void add_line(struct buf *out, struct h2_text name, struct h2_text value)
 static const char *add_regular(struct h2_fields *f, struct h2_text name, struct h2_text value)
 {
 	f->is_past_pseudo = true;
-	if (!is_lower_token(name))
+	if (!is_of_class(name, LOWER))
 		return "a field's name is malformed or not in lower case";
 	if (!is_clean_value(value))
 		return "a field's value has a control character or a blank at its end";
@@ -256,7 +275,7 @@ static const char *check_request(const struct h2_fields *f, bool is_end)
 	struct h2_text method = kept(f, f->value[H2_METHOD]);
 	const char *fault;
 
-	if (!f->value[H2_METHOD].is_set || !is_token(method))
+	if (!f->value[H2_METHOD].is_set || !is_of_class(method, TOKEN))
 		return ":method is missing or malformed";
 	if (text_is(method, "CONNECT"))
 		fault = check_connect(f, is_end);

@@ -9,30 +9,44 @@
 #include "../base/cleanup.h"
 #include "http1.h"
 
+#define TEXT(literal)                                                                              \
+	{                                                                                          \
+		literal, sizeof(literal) - 1                                                       \
+	}
+
 /* Fields of one hop (RFC 9113 section 8.2.2) and of a WebSocket's handshake that HTTP/2 does without
  * (RFC 8441 section 5). */
-static const char *const dropped[] = {"connection", "keep-alive", "proxy-connection",
-	"transfer-encoding", "upgrade", "http2-settings", "sec-websocket-key",
-	"sec-websocket-accept"};
+static const struct h2_text dropped[] = {TEXT("connection"), TEXT("keep-alive"),
+	TEXT("proxy-connection"), TEXT("transfer-encoding"), TEXT("upgrade"),
+	TEXT("http2-settings"), TEXT("sec-websocket-key"), TEXT("sec-websocket-accept")};
 
 /* A name with one of these in it carries what must not be guessed from compressed sizes. */
-static const char *const sensitive[] = {
-	"auth", "cookie", "token", "key", "secret", "password", "signature"};
+static const struct h2_text sensitive[] = {TEXT("auth"), TEXT("cookie"), TEXT("token"), TEXT("key"),
+	TEXT("secret"), TEXT("password"), TEXT("signature")};
 
-static struct h2_text text_of(const char *s)
+static bool is_equal(struct h2_text a, struct h2_text b)
 {
-	return (struct h2_text){s, strlen(s)};
+	return a.len == b.len && !memcmp(a.ptr, b.ptr, a.len);
 }
 
-static bool text_is(struct h2_text t, const char *s)
+#define text_of(literal) ((struct h2_text)TEXT(literal))
+#define text_is(t, literal) is_equal(t, text_of(literal))
+
+static bool begins_sensitive(struct h2_text rest)
 {
-	return t.len == strlen(s) && !memcmp(t.ptr, s, t.len);
+	for (size_t i = 0; i < ARRAY_SIZE(sensitive); i++)
+		if (*rest.ptr == *sensitive[i].ptr && rest.len >= sensitive[i].len &&
+			!memcmp(rest.ptr, sensitive[i].ptr, sensitive[i].len))
+			return true;
+	return false;
 }
 
 static bool is_sensitive(struct h2_text name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(sensitive) && *name.ptr != ':'; i++)
-		if (memmem(name.ptr, name.len, sensitive[i], strlen(sensitive[i])))
+	if (*name.ptr == ':')
+		return false;
+	for (size_t i = 0; i + 2 < name.len; i++)
+		if (begins_sensitive((struct h2_text){name.ptr + i, name.len - i}))
 			return true;
 	return false;
 }
@@ -40,7 +54,7 @@ static bool is_sensitive(struct h2_text name)
 static bool is_dropped(struct h2_text name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(dropped); i++)
-		if (text_is(name, dropped[i]))
+		if (is_equal(name, dropped[i]))
 			return true;
 	return false;
 }
@@ -70,18 +84,15 @@ void h2_list_done(struct h2_list *l)
 /* The next line without its end, taken off the front of rest. */
 static int next_line(struct h2_text *rest, struct h2_text *ret)
 {
-	const char *end = memmem(rest->ptr, rest->len, "\r\n", 2);
+	const char *end = memchr(rest->ptr, '\n', rest->len);
+	size_t n = end ? (size_t)(end - rest->ptr) : 0;
 
-	if (!end)
+	if (!n || end[-1] != '\r')
 		return -EBADMSG;
-	ret->ptr = rest->ptr;
-	ret->len = (size_t)(end - rest->ptr);
-	rest->ptr += ret->len + 2;
-	rest->len -= ret->len + 2;
-	return memchr(ret->ptr, '\r', ret->len) || memchr(ret->ptr, '\n', ret->len) ||
-			memchr(ret->ptr, 0, ret->len)
-		? -EBADMSG
-		: 0;
+	*ret = (struct h2_text){rest->ptr, n - 1};
+	rest->ptr += n + 1;
+	rest->len -= n + 1;
+	return memchr(ret->ptr, '\r', ret->len) || memchr(ret->ptr, 0, ret->len) ? -EBADMSG : 0;
 }
 
 static int split_line(
