@@ -169,22 +169,25 @@ int filter_response(struct conn *c, struct http1_head *head)
 	return inject_response_head(f->inject, head, &f->scratch);
 }
 
-int filter_response_body(struct conn *c, struct http1_head *head, struct sieve **ret)
+int filter_response_body(
+	struct conn *c, struct http1_head *head, struct sieve **ret, bool *ret_is_as_long)
 {
 	struct filter *f = c->http->filter;
 	struct sieve *lists = NULL, **last = ret;
 	int r;
 
 	*ret = NULL;
+	*ret_is_as_long = true;
 	if (!f || head->body == HTTP1_BODY_NONE)
 		return 0;
-	r = inject_response_body(f->inject, head, ret);
+	r = inject_response_body(f->inject, head, ret, ret_is_as_long);
 	if (r == 0 && f->content)
 		r = content_response_body(f->content, head, &c->proxy->held_bytes, &lists);
 	/* behind what decompresses */
 	while (*last)
 		last = &(*last)->next;
 	*last = lists;
+	*ret_is_as_long &= !lists;
 	return r;
 }
 
@@ -192,7 +195,7 @@ uint64_t filter_identity(const struct conn *c)
 {
 	const struct filter *f = c->http->filter;
 
-	return f ? inject_set(f->inject) : 0;
+	return f ? inject_identity(f->inject) : 0;
 }
 
 static void record(struct conn *c, enum audit_kind kind, const char *(*next)(struct inject *in))

@@ -52,8 +52,10 @@ struct refusal filter_refusal(const struct conn *c, int error);
 /* A response's head came (1xx too): replaces fields of it. 0 or negative errno: it cannot be passed
  * on. */
 int filter_response(struct conn *c, struct http1_head *head);
-/* The sieve for the body of a final response, NULL without. As above. */
-int filter_response_body(struct conn *c, struct http1_head *head, struct sieve **ret);
+/* The sieve for the body of a final response, NULL without; *ret_is_as_long: what comes out has as
+ * many bytes as went in. As above. */
+int filter_response_body(
+	struct conn *c, struct http1_head *head, struct sieve **ret, bool *ret_is_as_long);
 
 /* The credentials that went up with the request; 0: none. */
 uint64_t filter_identity(const struct conn *c);

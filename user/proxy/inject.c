@@ -14,9 +14,9 @@
 
 #include "../base/cleanup.h"
 #include "../wire/base64.h"
+#include "reflect.h"
 
 #define WHOLE_BYTES (64u << 10)
-#define HOLD_BYTES 4 /* of a response; see response_rule */
 
 /* Where in a request something stands. */
 struct place {
@@ -31,7 +31,9 @@ struct place {
 struct inject {
 	struct secret_book *book;
 	uint64_t covered; /* secrets whose `for` names the host */
-	uint64_t injected, reflected;
+	uint64_t injected;
+	struct reflect reflect;
+	uint64_t expected; /* may still be injected: in a body that is being sent */
 	uint64_t told_injected, told_reflected;
 	struct place place; /* of what is being looked at */
 	bool is_tls;
@@ -133,6 +135,7 @@ int inject_new(struct secret_store *store, const struct inject_ask *ask, struct 
 	if (!in)
 		return -ENOMEM;
 	in->book = secret_take(store, ask->policy);
+	in->reflect.book = in->book;
 	in->is_tls = ask->is_tls;
 	n = policy_secrets_for(ask->policy, ask->host, ask->port, covered, ARRAY_SIZE(covered));
 	for (size_t i = 0; i < n; i++)
@@ -265,6 +268,10 @@ static int limit_encodings(struct http1_head *head)
 	for (size_t i = 0; i < head->n_fields; i++) {
 		struct http1_field *f = &head->fields[i];
 
+		/* of the messages inside a stream of gRPC or Connect */
+		if (http1_text_is(f->name, "grpc-accept-encoding") ||
+			http1_text_is(f->name, "connect-accept-encoding"))
+			f->value = (struct http1_text){"identity", 8};
 		if (!http1_text_is(f->name, "accept-encoding"))
 			continue;
 		f->is_hop = is_said;
@@ -303,12 +310,15 @@ static int check_whole(struct inject *in, struct http1_head *head)
 	return limit_encodings(head);
 }
 
-static bool has_body_secret(const struct inject *in)
+/* Those that may be put into this request's body. */
+static uint64_t body_secrets(const struct inject *in)
 {
+	uint64_t bits = 0;
+
 	for (size_t i = 0; i < secret_count(in->book); i++)
-		if (in->covered & 1ull << i && secret_at(in->book, i)->in & POLICY_SECRET_BODY)
-			return true;
-	return false;
+		if (secret_at(in->book, i)->in & POLICY_SECRET_BODY)
+			bits |= 1ull << i;
+	return in->is_tls ? bits & in->covered : 0;
 }
 
 static int swap_head(
@@ -346,8 +356,7 @@ static int look_at_head(
 		r = swap_head(in, head, path, scratch);
 	if (r < 0)
 		return r;
-	in->is_scrubbed = in->injected ||
-		(in->is_tls && head->body != HTTP1_BODY_NONE && has_body_secret(in));
+	in->is_scrubbed = in->covered && in->is_tls;
 	return in->covered ? check_whole(in, head) : 0;
 }
 
@@ -412,7 +421,8 @@ int inject_body(
 	*ret_is_swap = false;
 	if (!in || !in->book)
 		return 0;
-	*ret_is_swap = in->is_tls && has_body_secret(in);
+	in->expected = body_secrets(in);
+	*ret_is_swap = in->expected != 0;
 	rule = body_rule(in, head);
 	rule.hold_bytes = *ret_is_swap ? 1 : 0;
 	return swap_sieve_new(&rule, NULL, ret);
@@ -446,29 +456,6 @@ int inject_whole_body(struct inject *in, const struct http1_head *head, struct b
 
 /* --- the response */
 
-static int on_value(void *arg, const struct needle_hit *hit, struct buf *out)
-{
-	struct inject *in = arg;
-	const struct secret *s = secret_at(in->book, hit->id);
-
-	in->reflected |= 1ull << hit->id;
-	swap_print_like(hit, s->value.len, s->placeholder.ptr, s->placeholder.len, out);
-	return 0;
-}
-
-/*
- * A shorter beginning than HOLD_BYTES at the end of a piece is passed on: of a message whose last
- * byte happens to be a credential's first, the receiver may be waiting for exactly that byte before
- * it says anything that moves the server on (gRPC, event streams).
- */
-static struct swap_rule response_rule(struct inject *in)
-{
-	return (struct swap_rule){.needles = secret_values(in->book),
-		.hold_bytes = HOLD_BYTES,
-		.on_hit = on_value,
-		.arg = in};
-}
-
 bool inject_is_scrubbed(const struct inject *in)
 {
 	return in && in->is_scrubbed;
@@ -476,38 +463,15 @@ bool inject_is_scrubbed(const struct inject *in)
 
 int inject_response_head(struct inject *in, struct http1_head *head, struct buf *scratch)
 {
-	struct swap_rule rule;
-	int n;
-
-	if (!inject_is_scrubbed(in))
-		return 0;
-	rule = response_rule(in);
-	n = scrub_head(&rule, head, scratch);
-	return n < 0 ? n : 0;
+	return inject_is_scrubbed(in) ? reflect_head(&in->reflect, head, scratch) : 0;
 }
 
-int inject_response_body(struct inject *in, struct http1_head *head, struct sieve **ret)
+int inject_response_body(
+	struct inject *in, struct http1_head *head, struct sieve **ret, bool *ret_is_as_long)
 {
-	struct sieve *decoder = NULL, *scrubber = NULL;
-	struct swap_rule rule;
-	int r;
-
 	*ret = NULL;
-	if (!inject_is_scrubbed(in))
-		return 0;
-	r = scrub_decoder(head, &decoder);
-	if (r < 0)
-		return r;
-	rule = response_rule(in);
-	r = swap_sieve_new(&rule, NULL, &scrubber);
-	if (r < 0) {
-		sieve_free(decoder);
-		return r;
-	}
-	if (decoder)
-		decoder->next = scrubber;
-	*ret = decoder ? decoder : scrubber;
-	return 0;
+	*ret_is_as_long = true;
+	return inject_is_scrubbed(in) ? reflect_body(&in->reflect, head, ret, ret_is_as_long) : 0;
 }
 
 /* --- for others */
@@ -537,7 +501,7 @@ int inject_missing(struct inject *in, size_t i)
 
 bool inject_swaps_body(const struct inject *in)
 {
-	return in && in->book && in->is_tls && has_body_secret(in);
+	return in && in->book && body_secrets(in) != 0;
 }
 
 static const char *next_of(const struct inject *in, uint64_t bits, uint64_t *told)
@@ -557,10 +521,13 @@ const char *inject_next_injected(struct inject *in)
 
 const char *inject_next_reflected(struct inject *in)
 {
-	return in ? next_of(in, in->reflected, &in->told_reflected) : NULL;
+	return in ? next_of(in, in->reflect.seen, &in->told_reflected) : NULL;
 }
 
-uint64_t inject_set(const struct inject *in)
+uint64_t inject_identity(const struct inject *in)
 {
-	return in ? in->injected : 0;
+	uint64_t bits = in ? in->injected | in->expected : 0;
+
+	/* a rotated credential is another one */
+	return bits ? (bits * 0x9e3779b97f4a7c15u ^ secret_serial(in->book) << 1) | 1 : 0;
 }

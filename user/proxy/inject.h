@@ -47,17 +47,18 @@ int inject_body(
 size_t inject_wants_whole(const struct inject *in, const struct http1_head *head);
 int inject_whole_body(struct inject *in, const struct http1_head *head, struct buf *body);
 
-/* Has a credential been put into this request, or may its body still get one? Then its response must
- * be scrubbed. */
+/* Must the response be scrubbed? Every one of a host under some `for` is: what an earlier request put
+ * there may come back with a later one. */
 bool inject_is_scrubbed(const struct inject *in);
 
 /* Takes values out of a response's head (fields may point into scratch afterwards). 1xx too. 0 or
  * a negative errno: the response cannot be passed on. */
 int inject_response_head(struct inject *in, struct http1_head *head, struct buf *scratch);
 
-/* The sieve for the body of a final response (of HEAD and 304 there is none); its length changes.
- * 0; -EPROTONOSUPPORT, -EBADMSG as scrub_decoder; -ENOMEM. */
-int inject_response_body(struct inject *in, struct http1_head *head, struct sieve **ret);
+/* The sieve for the body of a final response (of HEAD and 304 there is none). *ret_is_as_long: what
+ * comes out has as many bytes as went in. 0; -EPROTONOSUPPORT, -EBADMSG as scrub_decoder; -ENOMEM. */
+int inject_response_body(
+	struct inject *in, struct http1_head *head, struct sieve **ret, bool *ret_is_as_long);
 
 /* --- secrets that sign and are never sent, for aws.c */
 
@@ -71,8 +72,8 @@ bool inject_swaps_body(const struct inject *in); /* may a credential get into th
  * asked for before, NULL without. For the audit. */
 const char *inject_next_injected(struct inject *in);
 const char *inject_next_reflected(struct inject *in);
-/* Which credentials went up: connections are only used again for the same. */
-uint64_t inject_set(const struct inject *in);
+/* Which values went up, or may in the body; 0: none. Connections are only used again for the same. */
+uint64_t inject_identity(const struct inject *in);
 
 /* The refusal that a result is. Points into in. */
 struct refusal inject_refusal(const struct inject *in, int result);

@@ -15,8 +15,9 @@
 #include "http.h"
 #include "pump.h"
 
-#define MAX_UNSEEN 3    /* how often a request is sent again that no origin looked at */
-#define JOIN_BYTES 4096 /* of a body, sent in one piece with its head */
+#define MAX_UNSEEN 3      /* how often a request is sent again that no origin looked at */
+#define SIEVE_BYTES 16384 /* read at once of what may be compressed a thousandfold */
+#define JOIN_BYTES 4096   /* of a body, sent in one piece with its head */
 
 /* The answer cannot be used and nothing of it was passed on: 502. */
 static int refuse_answer(struct conn *c, int error, const char *detail)
@@ -186,10 +187,11 @@ static int sieve_response(struct conn *c, struct http1_head *head)
 {
 	struct http *h = c->http;
 	int r = filter_response(c, head);
+	bool is_as_long = true;
 
 	if (r == 0)
-		r = filter_response_body(c, head, &h->down.sieve);
-	if (r < 0 || !h->down.sieve)
+		r = filter_response_body(c, head, &h->down.sieve, &is_as_long);
+	if (r < 0 || !h->down.sieve || (is_as_long && head->body == HTTP1_BODY_LENGTH))
 		return r;
 	/* nobody knows how long it will be: in chunks, or to the connection's end */
 	h->down.is_rechunked = !h->is_old;
@@ -318,7 +320,7 @@ int response_pull(struct conn *c)
 	if (c->server.io.fd < 0 || !c->server.is_readable ||
 		half_is_blocked(&c->server, &c->client))
 		return 0;
-	n = half_recv(&c->server, c->proxy->buf, PROXY_BUF_BYTES);
+	n = half_recv(&c->server, c->proxy->buf, h->down.sieve ? SIEVE_BYTES : PROXY_BUF_BYTES);
 	if (n == -EAGAIN)
 		return 0;
 	if (h->response == RESPONSE_NONE) {

@@ -17,6 +17,7 @@
 
 struct secret_book {
 	atomic_uint users;
+	uint64_t serial;           /* of the states of this process */
 	char policy[DIGEST_BYTES]; /* whose numbers these are */
 	struct needles *placeholders, *values;
 	char *vault; /* every text, placeholders and names too */
@@ -134,11 +135,13 @@ static int book_new(
 {
 	_cleanup_(book_free_ptr)
 	struct secret_book *b = calloc(1, sizeof(*b));
+	static atomic_ullong n_books;
 	int r;
 
 	if (!b)
 		return -ENOMEM;
 	atomic_init(&b->users, 1);
+	b->serial = atomic_fetch_add(&n_books, 1) + 1;
 	strncpy(b->policy, policy_sha256(policy), sizeof(b->policy) - 1);
 	r = vault_open(b, bytes_for(policy, items, n));
 	if (r == 0)
@@ -231,6 +234,11 @@ void secret_drop(struct secret_book *book)
 size_t secret_count(const struct secret_book *book)
 {
 	return book ? book->n : 0;
+}
+
+uint64_t secret_serial(const struct secret_book *book)
+{
+	return book ? book->serial : 0;
 }
 
 const struct secret *secret_at(const struct secret_book *book, size_t i)

@@ -51,6 +51,7 @@ struct secret_book *secret_share(struct secret_book *book); /* once more */
 void secret_drop(struct secret_book *book);                 /* NULL is fine */
 
 size_t secret_count(const struct secret_book *book);
+uint64_t secret_serial(const struct secret_book *book); /* another one for each state */
 const struct secret *secret_at(const struct secret_book *book, size_t i);
 const struct needles *secret_placeholders(
 	const struct secret_book *book); /* id: the secret's number */

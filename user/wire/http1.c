@@ -443,6 +443,20 @@ static int on_body(llhttp_t *parser, const char *at, size_t len)
 	return 0;
 }
 
+/* Fields that change what a message is or who sent it: some receivers merge trailers into the head. */
+static bool is_refused_trailer(struct http1_text name)
+{
+	static const char *const refused[] = {"authorization", "cookie", "set-cookie",
+		"content-encoding", "content-type", "content-range", "range", "cache-control",
+		"www-authenticate", "location", "x-forwarded-for", "x-forwarded-host",
+		"x-forwarded-proto", "forwarded"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
+		if (http1_text_is(name, refused[i]))
+			return true;
+	return identify(name) != HTTP1_NAME_OTHER;
+}
+
 /* A trailer line is kept unless it is one of those that may not stand there
  * (RFC 9110 section 6.5.1): all that route, frame or steer. */
 static void close_trailer(struct http1_chunks *c)
@@ -454,8 +468,8 @@ static void close_trailer(struct http1_chunks *c)
 		return;
 	colon = memchr(t->data + c->line, ':', t->len - c->line);
 	if (!colon ||
-		identify((struct http1_text){t->data + c->line,
-			(size_t)(colon - t->data) - c->line}) != HTTP1_NAME_OTHER)
+		is_refused_trailer((struct http1_text){
+			t->data + c->line, (size_t)(colon - t->data) - c->line}))
 		t->len = c->line;
 	else
 		buf_add(t, "\r\n", 2);

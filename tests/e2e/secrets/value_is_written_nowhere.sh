@@ -3,7 +3,7 @@
 # Nothing of nej but the wire ever holds the value: not its output, audit, state or the sandbox.
 . "$(dirname "$0")/../lib.sh"
 RUN=(--ca "$CA")
-export GH=ghp_0123456789abcdefghijklmnopqrstuvwxyzAB
+GH=ghp_$(tr -dc a-zA-Z0-9 </dev/urandom | head -c 38 || true) && export GH
 policy <<<'{version: 1, rules: [allow: gh.test, allow: pkg.test], secrets: {GH: {env: GH, for: [gh.test], in: [headers, query]}}}'
 cat >"$E2E/try" <<-'EOF2'
 	curl -sS --max-time 5 "https://gh.test/echo/plain?t=$GH" -H "Authorization: token $GH"
@@ -11,7 +11,6 @@ cat >"$E2E/try" <<-'EOF2'
 	curl -sS --max-time 5 "http://gh.test/?t=$GH"
 	env; cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\0' '\n'
 	cat /etc/environment /proc/1/root/proc/*/environ 2>/dev/null | tr '\0' '\n'
-	grep -ra 0123456789abcdefghijklmnopqrst"u"vwxyzAB /run /tmp /dev/shm "$HOME" 2>/dev/null
 	echo reached
 EOF2
 inside bash -c "$(cat "$E2E/try")" >"$E2E/out" 2>&1 || true

@@ -206,7 +206,7 @@ static void injection_is_told_once_and_limits_the_answer(void **state)
 	ask(&asked, &a);
 	assert_string_equal(inject_next_injected(a.in), "GH");
 	assert_null(inject_next_injected(a.in));
-	assert_int_equal(inject_set(a.in), 1);
+	assert_int_not_equal(inject_identity(a.in), 0);
 	assert_true(inject_is_scrubbed(a.in));
 	assert_text(a.head.fields[2].value, "gzip");
 	assert_false(a.head.fields[2].is_hop);
@@ -285,7 +285,7 @@ static void body_that_leaks_is_cut(void **state)
 			struct answer a;
 
 			ask(&asked, &a);
-			assert_false(inject_is_scrubbed(a.in));
+			assert_int_equal(inject_is_scrubbed(a.in), !h);
 			assert_int_equal(send_body(&a, bodies[i], 9, &out), -EPERM);
 			assert_non_null(strstr(inject_refusal(a.in, -EPERM).detail, "body"));
 			buf_done(&out);
@@ -303,6 +303,7 @@ static void value_does_not_come_back(void **state)
 	struct buf scratch = {0}, out = {0};
 	struct http1_head head;
 	struct sieve *sieve;
+	bool is_as_long;
 	struct answer a;
 
 	(void)state;
@@ -310,7 +311,7 @@ static void value_does_not_come_back(void **state)
 	assert_int_equal(http1_parse_response(text, sizeof(text) - 1, false, &head), 0);
 	assert_int_equal(inject_response_head(a.in, &head, &scratch), 0);
 	assert_text(head.fields[0].value, "/?nej_phAAAAAAAA01");
-	assert_int_equal(inject_response_body(a.in, &head, &sieve), 0);
+	assert_int_equal(inject_response_body(a.in, &head, &sieve, &is_as_long), 0);
 	assert_int_equal(sieve_feed(sieve, "[\"ghp_real\\/val", 15, &out), 0);
 	assert_int_equal(sieve_feed(sieve, "ue+1\"]", 6, &out), 0);
 	assert_int_equal(sieve_finish(sieve, &out), 0);
