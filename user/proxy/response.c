@@ -69,6 +69,25 @@ static const char *why_no_answer(const struct conn *c)
 	return "the server closed the connection without an answer";
 }
 
+/* The rest does not come: the client must not take what it has for whole. Where a sieve says so it is
+ * nej's own doing, which is on record then. */
+static int cut_response(struct conn *c)
+{
+	struct http *h = c->http;
+	bool is_full = h->down.error == -ENOMEM || h->down.error == -ENOBUFS;
+	const struct refusal why = {
+		.reason = is_full ? NEJ_REASON_LIMIT : NEJ_REASON_FRAMING,
+		.rule = h->rule,
+		.detail = is_full ? "too much of the server's answer waits to be looked through"
+				  : "the server's answer can be read in more than one way",
+	};
+	const struct ask ask = request_ask(h);
+
+	if (h->down.error)
+		record_refused(c, &ask, &why, 0);
+	return CONN_RESET;
+}
+
 /* The server's connection ended, or failed, where the protocol allows or not. */
 static int server_ended(struct conn *c, int error)
 {
@@ -78,7 +97,7 @@ static int server_ended(struct conn *c, int error)
 		if (h->down.kind == HTTP1_BODY_EOF && !error &&
 			body_end(c, &h->down, &c->server, &c->client) == 0)
 			return end_response(c);
-		return CONN_RESET; /* cut short: the client must not take it for whole */
+		return cut_response(c);
 	}
 	/* HTTP/2 tells what was never looked at (RFC 9113 section 8.7): that may be sent again */
 	if (error == -ESTALE && !h->server_in.len && h->up.kind == HTTP1_BODY_NONE &&
@@ -170,7 +189,7 @@ static ssize_t move_body(struct conn *c, const char *data, size_t len)
 		return request_limit(c);
 	r = body_move(c, &h->down, &c->server, &c->client, data, room, &n);
 	if (r < 0)
-		return CONN_RESET;
+		return cut_response(c);
 	/* more of the body is there than may pass */
 	if (record_bytes(c, 0, n) < 0 || (r == 0 && room < len))
 		return request_limit(c);

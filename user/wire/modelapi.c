@@ -61,7 +61,7 @@ static const char *const stored_keys[] = {
 
 /* Keys whose value is fetched if it is an address. */
 static const char *const url_keys[] = {"imageurl", "fileurl", "fileuri", "videourl", "audiourl",
-	"documenturl", "uri", "gcsuri", NULL};
+	"documenturl", "uri", "gcsuri", "webhookurl", "callbackurl", NULL};
 
 /* Calls of the client's functions and what came of them, and of these the client's own. */
 static const char *const call_keys[] = {"functioncall", "functionresponse", "tooluse", NULL};
@@ -326,6 +326,23 @@ static void walk_tools(struct check *c, uint32_t value)
 			found(c, "a tool as", t);
 }
 
+static bool ends_in_tools(const char *key)
+{
+	size_t n = strlen(key);
+
+	return n > 5 && !strcmp(key + n - 5, "tools");
+}
+
+/* Lists of tools under another name: their objects are tools, what else is there are names. */
+static void walk_other_tools(struct check *c, uint32_t value)
+{
+	const struct json *j = &c->json;
+
+	for (uint32_t t = json_first(j, value); t != JSON_NONE && !is_found(c);
+		t = json_after(j, value, t))
+		walk(c, t, PLACE_TOOL);
+}
+
 /* True when nothing more is to be looked at. */
 static bool check_tool_member(struct check *c, const char *key, uint32_t k, bool is_typed)
 {
@@ -351,6 +368,8 @@ static void check_member(
 		found(c, "the key", k);
 	else if (!strcmp(key, "tools"))
 		walk_tools(c, value);
+	else if (ends_in_tools(key) && kind_of(c, value) == JSON_ARRAY)
+		walk_other_tools(c, value);
 	else if (is_in(call_keys, key))
 		walk_call(c, value);
 	else if (!is_in(schema_keys, key) && (!own || strcmp(key, own) != 0))

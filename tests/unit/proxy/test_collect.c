@@ -105,10 +105,10 @@ static void refused_call_is_answered_and_the_connection_goes_on(void **state)
 	put_call(client, "", SEARCH);
 	server = accept_from(listener);
 	expect_call(server, "", SEARCH);
-	assert_int_equal(w.events[0].kind, AUDIT_NETWORK_BLOCKED);
-	assert_int_equal(w.events[0].reason, NEJ_REASON_RULE);
-	assert_int_equal(w.events[0].status, 200);
-	assert_string_equal(w.events[0].detail, "tool delete is not among mcp.tools");
+	assert_int_equal(event_at(0).kind, AUDIT_NETWORK_BLOCKED);
+	assert_int_equal(event_at(0).reason, NEJ_REASON_RULE);
+	assert_int_equal(event_at(0).status, 200);
+	assert_string_equal(event_at(0).detail, "tool delete is not among mcp.tools");
 	close(client);
 	close(server);
 }
@@ -232,6 +232,27 @@ static void events_pass_one_by_one(void **state)
 	close(client);
 }
 
+static void ambiguous_list_is_cut_and_on_record(void **state)
+{
+	int client = connect_to(w.port), server;
+	char got[4096];
+
+	(void)state;
+	put_with_port(client, "GET /mcp HTTP/1.1\r\nHost: @\r\n\r\n");
+	server = accept_from(listener);
+	expect_with_port(
+		server, "GET /mcp HTTP/1.1\r\nHost: @\r\nAccept-Encoding: identity\r\n\r\n");
+	put_text(server,
+		"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+		"data: {\"result\":{\"tools\":[],\"tools\":[{\"name\":\"x\"}]}}\n\n");
+	while (recv(client, got, sizeof(got), 0) > 0)
+		assert_null(memmem(got, sizeof(got), "name", 4));
+	assert_int_equal(event_at(1).kind, AUDIT_NETWORK_BLOCKED);
+	assert_int_equal(event_at(1).reason, NEJ_REASON_FRAMING);
+	close(client);
+	close(server);
+}
+
 static void compressed_list_is_refused(void **state)
 {
 	int client = connect_to(w.port), server;
@@ -279,6 +300,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(collected_body_is_not_sent_twice, begin, stop),
 		cmocka_unit_test_setup_teardown(list_is_sifted_and_sent_in_chunks, begin, stop),
 		cmocka_unit_test_setup_teardown(events_pass_one_by_one, begin, stop),
+		cmocka_unit_test_setup_teardown(ambiguous_list_is_cut_and_on_record, begin, stop),
 		cmocka_unit_test_setup_teardown(compressed_list_is_refused, begin, stop),
 		cmocka_unit_test_setup_teardown(hosted_tools_never_leave, begin, stop),
 	};

@@ -78,6 +78,8 @@ static void hosted_tools_are_found(void **state)
 		"[{\"url_context\":{}}]}}]}}}}",
 		"{\"toolConfig\":{\"tools\":[{\"systemTool\":{\"name\":\"nova_grounding\"}}]}}",
 		"{\"model\":\"m\",\"plugins\":[{\"id\":\"web\"}]}",
+		"{\"input\":[{\"type\":\"x\",\"additional_tools\":[{\"type\":\"web_search\"}]}]}",
+		"{\"webhook_url\":\"https://x\"}",
 		/* other spellings of the same */
 		"{\"Tools\":[{\"Type\":\"web_search\"}]}",
 		"{\"tool\xc5\xbf\":[{\"type\":\"web_search\"}]}",
@@ -137,7 +139,8 @@ static void everything_else_passes(void **state)
 		"png;base64,a\"}}]}],"
 		"\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"n\","
 		"\"schema\":{\"tools\":{\"type\":\"web_search\"}}}}}",
-		"{\"model\":\"m\",\"prompt\":\"text\"}",
+		"{\"model\":\"m\",\"prompt\":\"text\"}", "{\"allowed_tools\":[\"web_search\"]}",
+		"{\"allowed_tools\":[{\"type\":\"function\",\"name\":\"f\"}]}",
 		"{\"toolConfig\":{\"tools\":[{\"toolSpec\":{\"name\":\"f\",\"inputSchema\":{"
 		"\"tools\":"
 		"[1]}}},{\"cachePoint\":{}}]},\"messages\":[{\"content\":[{\"toolUse\":{\"input\":"
