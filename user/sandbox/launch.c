@@ -309,7 +309,7 @@ static int start_init(struct sandbox *sb)
 		.proxy_port =
 			sb->options->is_host_net ? sb->listeners.proxy_port : NETNS_PROXY_PORT,
 		.has_anchors = policy_inspects(sb->policy),
-		.wants_java = anchors_each_java(ignore, NULL) == 0,
+		.wants_java = policy_inspects(sb->policy) && !anchors_each_java(ignore, NULL),
 	};
 	struct init_plan plan = {
 		.id = &sb->id,
