@@ -49,14 +49,16 @@ struct attempt {
 	uint16_t port;
 	uint8_t app, layer; /* enum audit_app, audit_layer */
 	bool has_ticket;
-	bool is_admitted;            /* counted against the limits of `rule` */
-	bool is_counted, is_metered; /* see quota.h */
+	bool is_admitted; /* counted against the limits of `rule` */
+	bool is_metered;  /* see quota.h */
+	struct quota_slot *slot;
 };
 
 struct dial;
 struct http;
 struct refusal;
 struct mux;
+struct quota_slot;
 struct mux_kit;
 struct session;
 struct setup;

@@ -28,9 +28,11 @@ enum quota_limit {
 	QUOTA_BYTES,
 };
 
+struct quota_slot;
+
 struct quota_grant {
-	bool is_counted; /* against the rule's connections: quota_end must follow */
-	bool is_metered; /* bytes are limited: quota_spend must be told of them */
+	struct quota_slot *slot; /* of a rule with limits: quota_end must follow; or NULL */
+	bool is_metered;         /* bytes are limited: quota_spend must be told of them */
 	/* refused: */
 	uint8_t limit;      /* enum quota_limit */
 	uint32_t retry_s;   /* when another may pass; 0: nobody knows */
@@ -41,12 +43,16 @@ struct quota_grant {
  * requests are forgotten when the next begins. 0, or -EDQUOT with what was reached in ret. */
 int quota_begin(struct quota *q, const struct policy *policy, uint32_t rule, uint64_t now_ms,
 	struct quota_grant *ret);
-void quota_end(struct quota *q, uint32_t rule);
-/* How many of max_bytes may pass still, out of the sandbox or into it. */
-size_t quota_room(
-	struct quota *q, const struct policy *policy, uint32_t rule, bool is_out, size_t max_bytes);
+void quota_end(struct quota_slot *slot);
+/* How many of max_bytes may pass still, out of the sandbox or into it. slot: as granted. */
+size_t quota_room(struct quota *q, const struct policy *policy, const struct quota_slot *slot,
+	bool is_out, size_t max_bytes);
 /* Bytes that are about to pass. -EDQUOT: with these a limit would be exceeded; counted they are. */
-int quota_spend(struct quota *q, const struct policy *policy, uint32_t rule, uint64_t bytes_out,
-	uint64_t bytes_in);
+int quota_spend(struct quota *q, const struct policy *policy, struct quota_slot *slot,
+	uint64_t bytes_out, uint64_t bytes_in);
+
+/* The policy is another one: rules that are in it as they were keep what they counted, the others'
+ * counters are given up once nothing is under way by them. */
+void quota_review(struct quota *q, const struct policy *policy);
 
 #endif

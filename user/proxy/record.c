@@ -79,9 +79,9 @@ static void release(struct conn *c)
 {
 	struct attempt *a = &c->attempt;
 
-	if (a->is_counted)
-		quota_end(c->proxy->o.quota, a->rule);
-	a->is_admitted = a->is_counted = a->is_metered = false;
+	quota_end(a->slot);
+	a->slot = NULL;
+	a->is_admitted = a->is_metered = false;
 }
 
 int record_admit(struct conn *c, uint32_t rule, struct refusal *ret_why)
@@ -105,7 +105,7 @@ int record_admit(struct conn *c, uint32_t rule, struct refusal *ret_why)
 	}
 	a->rule = rule;
 	a->is_admitted = true;
-	a->is_counted = grant.is_counted;
+	a->slot = grant.slot;
 	a->is_metered = grant.is_metered;
 	return 0;
 }
@@ -160,7 +160,7 @@ size_t record_room(const struct conn *c, bool is_out, size_t max_bytes)
 
 	if (!a->is_metered)
 		return max_bytes;
-	return quota_room(c->proxy->o.quota, *c->proxy->o.policy, a->rule, is_out, max_bytes);
+	return quota_room(c->proxy->o.quota, *c->proxy->o.policy, a->slot, is_out, max_bytes);
 }
 
 int record_bytes(struct conn *c, uint64_t bytes_out, uint64_t bytes_in)
@@ -168,7 +168,7 @@ int record_bytes(struct conn *c, uint64_t bytes_out, uint64_t bytes_in)
 	struct attempt *a = &c->attempt;
 
 	if (a->is_metered &&
-		quota_spend(c->proxy->o.quota, *c->proxy->o.policy, a->rule, bytes_out, bytes_in) <
+		quota_spend(c->proxy->o.quota, *c->proxy->o.policy, a->slot, bytes_out, bytes_in) <
 			0)
 		return -EDQUOT;
 	a->bytes_out += bytes_out;

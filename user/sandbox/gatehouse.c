@@ -222,6 +222,7 @@ static void on_set(struct house *h, const struct gatehouse_message *m, int fd)
 		proxy_cut(r->proxy); /* with the generation that decided, for their last records */
 	r->generation = m->generation;
 	proxy_review(r->proxy);
+	quota_review(r->quota, r->in_force);
 	policy_free(old);
 }
 

@@ -163,11 +163,14 @@ bool policy_has_host_port(const struct policy *p, uint16_t port)
 
 bool policy_rule(const struct policy *p, uint32_t rule, struct policy_rule_info *ret)
 {
+	static _Thread_local char text[32];
+
 	(void)p;
 	if (rule == POLICY_NO_RULE)
 		return false;
-	*ret = (struct policy_rule_info){.line = 7 + rule, .text = "deny: some.test"};
-	return true;
+	snprintf(text, sizeof(text), "deny: some.test #%u", rule);
+	*ret = (struct policy_rule_info){.line = 7 + rule, .text = text};
+	return rule < 5000;
 }
 
 bool policy_upstream(const struct policy *p, uint32_t rule, struct policy_upstream *ret)

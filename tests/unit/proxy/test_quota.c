@@ -25,22 +25,22 @@ static void without_limits_nothing_is_counted(void **state)
 	(void)state;
 	w.rule_limits = w.sandbox_limits = (struct policy_limits){0};
 	assert_int_equal(quota_begin(NULL, NULL, 1, 0, &grant), 0);
-	assert_false(grant.is_counted || grant.is_metered);
+	assert_false(grant.slot || grant.is_metered);
 }
 
 static void connections_of_a_rule_are_counted_while_they_last(void **state)
 {
-	struct quota_grant grant;
+	struct quota_grant first, grant;
 
 	(void)state;
 	w.rule_limits = (struct policy_limits){.connections = 2};
-	assert_int_equal(quota_begin(NULL, NULL, 2, 0, &grant), 0);
-	assert_true(grant.is_counted);
+	assert_int_equal(quota_begin(NULL, NULL, 2, 0, &first), 0);
+	assert_non_null(first.slot);
 	assert_int_equal(begin(2, 0), 0);
 	assert_int_equal(quota_begin(NULL, NULL, 2, 0, &grant), -EDQUOT);
 	assert_int_equal(grant.limit, QUOTA_CONNECTIONS);
 	assert_int_equal(begin(3, 0), 0); /* another rule has its own */
-	quota_end(NULL, 2);
+	quota_end(first.slot);
 	assert_int_equal(begin(2, 0), 0);
 }
 
@@ -62,25 +62,55 @@ static void requests_are_counted_by_the_minute(void **state)
 
 static void bytes_used_up_admit_nothing_more(void **state)
 {
-	struct quota_grant grant;
+	struct quota_grant g, grant;
 
 	(void)state;
 	w.rule_limits = (struct policy_limits){.bytes_in = 100, .bytes_out = 50};
-	assert_int_equal(quota_begin(NULL, NULL, 5, 0, &grant), 0);
-	assert_true(grant.is_metered);
-	assert_int_equal(quota_spend(NULL, NULL, 5, 10, 90), 0);
-	assert_int_equal(quota_room(NULL, NULL, 5, false, 1000), 10);
-	assert_int_equal(quota_room(NULL, NULL, 5, true, 1000), 40);
-	assert_int_equal(quota_room(NULL, NULL, 5, true, 7), 7);
+	assert_int_equal(quota_begin(NULL, NULL, 5, 0, &g), 0);
+	assert_true(g.is_metered);
+	assert_int_equal(quota_spend(NULL, NULL, g.slot, 10, 90), 0);
+	assert_int_equal(quota_room(NULL, NULL, g.slot, false, 1000), 10);
+	assert_int_equal(quota_room(NULL, NULL, g.slot, true, 1000), 40);
+	assert_int_equal(quota_room(NULL, NULL, g.slot, true, 7), 7);
 	assert_int_equal(begin(5, 0), 0);
-	assert_int_equal(quota_spend(NULL, NULL, 5, 10, 10), 0);
+	assert_int_equal(quota_spend(NULL, NULL, g.slot, 10, 10), 0);
 	/* all that was allowed has passed */
 	assert_int_equal(quota_begin(NULL, NULL, 5, 0, &grant), -EDQUOT);
 	assert_int_equal(grant.limit, QUOTA_BYTES);
 	assert_int_equal(grant.retry_s, 0);
-	assert_int_equal(quota_room(NULL, NULL, 5, false, 1000), 0);
-	assert_int_equal(quota_spend(NULL, NULL, 5, 0, 1), -EDQUOT);
+	assert_int_equal(quota_room(NULL, NULL, g.slot, false, 1000), 0);
+	assert_int_equal(quota_spend(NULL, NULL, g.slot, 0, 1), -EDQUOT);
 	assert_int_equal(begin(6, 0), 0);
+}
+
+/* Rules are known by their text and limits: a review keeps what the policy still has. */
+static void counters_follow_their_rule_into_another_policy(void **state)
+{
+	const struct policy_limits before = {.bytes_in = 100};
+	struct quota_grant kept, g;
+	struct quota *q;
+
+	(void)state;
+	assert_int_equal(quota_new(&q), 0);
+	w.rule_limits = before;
+	assert_int_equal(quota_begin(q, NULL, 1, 0, &kept), 0);
+	assert_int_equal(quota_spend(q, NULL, kept.slot, 0, 100), 0);
+	assert_int_equal(quota_begin(q, NULL, 2, 0, &g), 0);
+	assert_int_equal(quota_spend(q, NULL, g.slot, 0, 100), 0);
+	quota_end(g.slot);
+	quota_review(q, NULL);
+	assert_int_equal(quota_begin(q, NULL, 1, 0, &g), -EDQUOT);
+	assert_int_equal(quota_begin(q, NULL, 2, 0, &g), -EDQUOT);
+	/* other limits are another rule; of the old ones only what is under way is kept */
+	w.rule_limits.bytes_in = 200;
+	quota_review(q, NULL);
+	assert_int_equal(quota_begin(q, NULL, 2, 0, &g), 0);
+	quota_end(g.slot);
+	assert_int_equal(quota_room(q, NULL, kept.slot, false, 50), 0);
+	w.rule_limits = before;
+	assert_int_equal(quota_begin(q, NULL, 2, 0, &g), 0);
+	assert_int_equal(quota_begin(q, NULL, 1, 0, &g), -EDQUOT);
+	quota_free(q);
 }
 
 /* What the sandbox refuses is not held against the rule. */
@@ -97,7 +127,7 @@ static void sandbox_and_rule_are_both_asked(void **state)
 	assert_int_equal(quota_begin(q, NULL, POLICY_NO_RULE, 0, &grant), 0);
 	assert_int_equal(quota_begin(q, NULL, 1, 0, &grant), -EDQUOT);
 	assert_int_equal(grant.limit, QUOTA_REQUESTS);
-	assert_false(grant.is_counted);
+	assert_null(grant.slot);
 	assert_int_equal(quota_begin(q, NULL, 1, 60000, &grant), 0);
 	assert_int_equal(quota_begin(q, NULL, 1, 60000, &grant), -EDQUOT);
 	assert_int_equal(grant.limit, QUOTA_CONNECTIONS);
@@ -186,6 +216,7 @@ int main(void)
 		cmocka_unit_test(connections_of_a_rule_are_counted_while_they_last),
 		cmocka_unit_test(requests_are_counted_by_the_minute),
 		cmocka_unit_test(bytes_used_up_admit_nothing_more),
+		cmocka_unit_test(counters_follow_their_rule_into_another_policy),
 		cmocka_unit_test(sandbox_and_rule_are_both_asked),
 		cmocka_unit_test(our_own_capacity_is_told_apart),
 		cmocka_unit_test(limited_rules_beyond_the_table_admit_nothing),
