@@ -75,6 +75,7 @@ static int send_sieved(struct conn *c, struct body *b, struct half *from, struct
 	const struct buf *sieved, bool is_end)
 {
 	struct buf *out = &c->proxy->out;
+	int r;
 
 	buf_clear(out);
 	if (sieved->len && b->is_rechunked)
@@ -88,7 +89,11 @@ static int send_sieved(struct conn *c, struct body *b, struct half *from, struct
 		return b->error;
 	if (out->is_failed)
 		return -ENOMEM;
-	return out->len ? half_send(c, from, to, out->data, out->len, 0) : 0;
+	r = out->len ? half_send(c, from, to, out->data, out->len, 0) : 0;
+	/* what is scratch to others may hold credentials here */
+	if (out->len)
+		explicit_bzero(out->data, out->len);
+	return r;
 }
 
 /* Plain bytes through the sieve. 0 or negative errno. */

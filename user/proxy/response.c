@@ -332,7 +332,9 @@ static int feed_joined(struct conn *c, const char *data, size_t len)
 
 int response_pull(struct conn *c)
 {
+	struct proxy *p = c->proxy;
 	struct http *h = c->http;
+	bool may_be_secret = h->filter;
 	ssize_t n;
 	int r;
 
@@ -353,5 +355,7 @@ int response_pull(struct conn *c)
 		r = feed_joined(c, c->proxy->buf, (size_t)n);
 	else
 		r = feed(c, c->proxy->buf, (size_t)n);
+	if (n > 0 && may_be_secret)
+		explicit_bzero(p->buf, (size_t)n);
 	return r < 0 ? r : 1;
 }

@@ -17,15 +17,11 @@ cat >"$E2E/try" <<-'EOF2'
 	echo . && printf %s "$GH" >"$HOME/body"
 	b64=$(printf %s "$GH" | base64 -w0) hex=$(printf %s "$GH" | od -An -tx1 | tr -d ' \n')
 	for host in https://api.allowed.test https://a.pkg.test/x? http://pkg.test; do
-		ask "$host" -H "Authorization: token $GH"
-		ask "$host" -u "me:$GH"
-		ask "$host" -b "t=$GH"
+		ask "$host" -H "Authorization: token $GH" && ask "$host" -u "me:$GH" && ask "$host" -b "t=$GH"
 		ask "$host" -H "X-$GH: 1"
-		ask "$host" -H "X: $b64"
-		ask "$host" -H "X: xx$hex"
+		ask "$host" -H "X: $b64" && ask "$host" -H "X: xx$hex"
 		ask "$host" -H "X: $(printf %s "$GH" | tr a-z A-Z)"
-		ask "$host/$GH"
-		ask "$host?%67%68%70%5f${GH#ghp_}"
+		ask "$host/$GH" && ask "$host?%67%68%70%5f${GH#ghp_}"
 		ask "$host?a=%2567hp_${GH#ghp_}"
 		ask "$host" -d "@$HOME/body"
 		ask "$host" -d "{\"t\":\"\\u0067hp_${GH#ghp_}\"}"
