@@ -103,6 +103,7 @@ struct policy_upstream {
 
 /* The forward proxy of a rule with `transport: upstream`; false for any other rule. */
 bool policy_upstream(const struct policy *p, uint32_t rule, struct policy_upstream *ret);
+bool policy_has_tls_upstream(const struct policy *p); /* is one of them spoken to in TLS? */
 
 /* `mcp:` of a rule: its requests are JSON-RPC, and only tools that allow it may be called. */
 bool policy_rule_has_mcp(const struct policy *p, uint32_t rule);

@@ -204,6 +204,16 @@ bool policy_denies_hosted_tools(const struct policy *p, uint32_t rule)
 	return has_rule_flag(p, rule, IMAGE_RULE_HOSTED);
 }
 
+bool policy_has_tls_upstream(const struct policy *p)
+{
+	const struct image_upstream *u = image_at(p, IMAGE_UPSTREAMS);
+
+	for (size_t i = 0; i < image_bytes(p, IMAGE_UPSTREAMS) / sizeof(*u); i++)
+		if (u[i].is_tls)
+			return true;
+	return false;
+}
+
 enum policy_dns_mode policy_dns_mode(const struct policy *p)
 {
 	return p->header->dns;

@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "../base/cleanup.h"
-#include "../dns/alias.h"
 #include "../tls/session.h"
 #include "half.h"
 #include "keepalive.h"
+#include "reach.h"
 #include "upstream.h"
 
 #define MAX_ADDRS 16 /* of an answer, dialled; all of it is checked */
@@ -42,7 +42,8 @@ struct dial {
 	struct loop_io tls_io; /* the connected socket, during the TLS handshake */
 	struct refusal why;    /* of the latest failure */
 	struct host host;      /* of TLS: the certificate's */
-	uint16_t port;
+	uint16_t port;         /* of addrs */
+	uint16_t host_port;    /* of the host, when addrs are the forward proxy's */
 	uint8_t alpn;
 	bool is_tls;
 	bool is_starting; /* inside dial_start: results are returned, not called back */
@@ -86,49 +87,7 @@ void dial_cancel(struct conn *c)
 		dial_free(c->dial);
 }
 
-/* --- checks */
-
-static bool is_own(const struct proxy *p, const struct addr *a)
-{
-	struct addr plain = *a;
-
-	addr_classify(a, &plain);
-	for (size_t i = 0; i < p->o.n_host_addrs; i++)
-		if (addr_equal(a, &p->o.host_addrs[i]) || addr_equal(&plain, &p->o.host_addrs[i]))
-			return true;
-	return false;
-}
-
-static void note_address(struct proxy *p, const struct addr *a)
-{
-	char text[ADDR_TEXT_BYTES];
-
-	snprintf(p->note, sizeof(p->note),
-		"it leads to %s, which may not be reached; `private:` of the policy can admit "
-		"private ranges",
-		addr_print(a, text));
-}
-
-/* One bad address refuses the name: an answer that mixes in an inside address is an attack or a
- * mistake, and which of them would be dialled is the resolver's whim. */
-static bool check_addrs(struct dial *d, const struct addr *addrs, size_t n)
-{
-	struct proxy *p = d->conn->proxy;
-
-	for (size_t i = 0; i < n; i++) {
-		enum nej_reason reason = policy_check_resolved(*p->o.policy, &addrs[i]);
-
-		if (reason == NEJ_REASON_NONE && is_own(p, &addrs[i]))
-			reason = NEJ_REASON_PRIVATE_ADDRESS;
-		if (reason != NEJ_REASON_NONE) {
-			d->why.reason = reason;
-			note_address(p, &addrs[i]);
-			d->why.detail = p->note;
-			return false;
-		}
-	}
-	return true;
-}
+/* --- order */
 
 /* RFC 8305 section 4: families alternate, IPv6 first; the answer has IPv6 first. */
 static void order_addrs(struct dial *d, const struct addr *addrs, size_t n)
@@ -210,8 +169,9 @@ static void on_tls_ready(struct loop_io *io, uint32_t events)
 
 static void begin_tls(struct dial *d)
 {
-	const struct session_peer peer = {.host = &d->host, .port = d->port, .alpn = d->alpn};
 	struct half *h = &d->conn->server;
+	const struct session_peer peer = {
+		.host = &d->host, .port = d->host_port, .alpn = d->alpn, .below = h->tls};
 	int r = session_new_client(d->conn->proxy->o.tls, &peer, &h->tls);
 
 	d->tls_io.on_ready = on_tls_ready;
@@ -225,11 +185,14 @@ static void begin_tls(struct dial *d)
 }
 
 /* The half takes the socket over, unwatched: who comes next decides when to look at it. */
-static void connected(struct dial *d, int fd)
+static void connected(struct dial *d, int fd, struct session *tls)
 {
 	d->conn->server.io.fd = fd;
+	d->conn->server.tls = tls;
+	d->conn->server.is_readable = tls != NULL; /* what it holds is told by no event */
 	d->conn->server.is_kept = false;
 	d->is_connected = true;
+	d->is_at_proxy = false;
 	upstream_mark(d->conn, d->up);
 	keepalive_want(d->conn->proxy);
 	if (d->is_tls)
@@ -244,7 +207,7 @@ static void arrived(struct dial *d, int fd)
 	int r;
 
 	if (!d->up) {
-		connected(d, fd);
+		connected(d, fd, NULL);
 		return;
 	}
 	for (size_t i = 0; i < MAX_TRIALS; i++)
@@ -400,16 +363,16 @@ static void on_trial_ready(struct loop_io *io, uint32_t events)
 }
 
 /* The forward proxy has answered. */
-static void on_told(struct upstream_owner *owner, int fd, const struct refusal *why, bool is_next)
+static void on_told(struct upstream_owner *owner, const struct upstream_told *told)
 {
 	struct dial *d = CONTAINER_OF(owner, struct dial, asks);
 
-	if (!why) {
-		connected(d, fd);
-	} else if (is_next) {
+	if (!told->why) {
+		connected(d, told->fd, told->tls);
+	} else if (told->is_next) {
 		d->next = 0;
 	} else {
-		d->why = *why;
+		d->why = *told->why;
 		d->is_failed = true;
 	}
 	proceed(d);
@@ -430,20 +393,6 @@ static void on_timeout(struct loop_timer *timer)
 		begin_next(d);
 	}
 	proceed(d);
-}
-
-/* Denylist mode: a name that is only another name for a denied one is denied with it. */
-static bool check_aliases(struct dial *d, const struct resolve_answer *answer)
-{
-	struct policy_decision denial;
-
-	if (!alias_is_denied(
-		    *d->conn->proxy->o.policy, answer->aliases, answer->aliases_len, &denial))
-		return true;
-	d->why.reason = denial.reason;
-	d->why.rule = denial.rule;
-	d->why.detail = "the name is an alias of one that is denied";
-	return false;
 }
 
 /* --- addresses */
@@ -513,7 +462,8 @@ static void on_answer(struct resolve_request *req, int status, const struct reso
 	if (status < 0 || !answer->n_addrs) {
 		fail(d, NEJ_REASON_RESOLVE_FAILED, status < 0 ? status : -ENODATA);
 		d->is_failed = true;
-	} else if (!check_aliases(d, answer) || !check_addrs(d, answer->addrs, answer->n_addrs) ||
+	} else if (!reach_aliases(d->conn, answer, &d->why) ||
+		!reach_addrs(d->conn, answer->addrs, answer->n_addrs, &d->why) ||
 		settle(d, answer->addrs, answer->n_addrs) < 0) {
 		d->is_failed = true;
 	}
@@ -536,8 +486,9 @@ static int find_addrs(struct dial *d, const struct dial_target *target)
 		return 0;
 	}
 	if (target->host->kind == HOST_ADDR)
-		return check_addrs(d, &target->host->addr, 1) ? settle(d, &target->host->addr, 1)
-							      : -EACCES;
+		return reach_addrs(d->conn, &target->host->addr, 1, &d->why)
+			? settle(d, &target->host->addr, 1)
+			: -EACCES;
 	if (d->up && upstream_is_by_name(d->up))
 		return find_proxy(d);
 	return resolve(d, target->host, on_answer);
@@ -550,7 +501,7 @@ static struct dial *dial_new(struct conn *c, const struct dial_target *target)
 	if (!d)
 		return NULL;
 	d->conn = c;
-	d->port = target->port;
+	d->port = d->host_port = target->port;
 	d->is_tls = target->is_tls;
 	d->alpn = (uint8_t)target->alpn;
 	if (d->is_tls)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "../tls/session.h"
 #include "../wire/hop.h"
 #include "../wire/tunnel.h"
 
@@ -28,6 +29,12 @@ struct upstream {
 	uint32_t index, generation; /* of the policy */
 	bool is_by_name, is_tls;
 	char *name, *username, *password;
+	char *ca; /* PEM; NULL: the roots there are */
+	size_t ca_len;
+	struct session *tls; /* with the proxy */
+	bool is_shaken;
+	struct buf
+		in; /* of the answer, read one byte at a time: under TLS nothing can be peeked at */
 	struct addr targets[MAX_TARGETS];
 	size_t n_targets, target; /* the one being asked for */
 	struct buf out;           /* the request */
@@ -75,7 +82,10 @@ int upstream_new(struct conn *c, uint32_t rule, const struct host *host, uint16_
 	u->name = copy_text(p.name, &is_failed);
 	u->username = copy_text(p.username, &is_failed);
 	u->password = copy_text(p.password, &is_failed);
+	u->ca = copy_text(p.ca, &is_failed);
+	u->ca_len = p.ca_len;
 	buf_init(&u->out);
+	buf_init(&u->in);
 	if (is_failed) {
 		upstream_free(u);
 		return -ENOMEM;
@@ -102,13 +112,16 @@ void upstream_free(struct upstream *u)
 		loop_del(u->conn->proxy->loop, &u->io, false);
 		close(fd);
 	}
+	session_free(u->tls);
 	wipe_request(u);
 	buf_done(&u->out);
+	buf_done(&u->in);
 	if (u->password)
 		explicit_bzero(u->password, strlen(u->password));
 	free(u->name);
 	free(u->username);
 	free(u->password);
+	free(u->ca);
 	free(u);
 }
 
@@ -162,14 +175,18 @@ const char *upstream_note(const struct upstream *u, const char *what)
 /* May free u: the owner goes on from here. */
 static void tell(struct upstream *u, const struct refusal *why, bool is_next)
 {
-	int fd = u->io.fd;
+	struct upstream_told told = {.fd = u->io.fd, .tls = u->tls, .why = why, .is_next = is_next};
 
 	loop_del(u->conn->proxy->loop, &u->io, !why);
-	u->io.fd = -1;
+	u->tls = NULL;
 	wipe_request(u);
-	if (why)
-		close(fd);
-	u->owner->on_told(u->owner, why ? -1 : fd, why, is_next);
+	if (why) {
+		session_free(told.tls);
+		close(told.fd);
+		told.fd = -1;
+		told.tls = NULL;
+	}
+	u->owner->on_told(u->owner, &told);
 }
 
 static void tell_failure(struct upstream *u, int error, const char *what)
@@ -217,6 +234,25 @@ static void tell_status(struct upstream *u, const struct tunnel_answer *answer)
 	tell(u, &why, is_elsewhere && u->target < u->n_targets);
 }
 
+static void tell_answer(struct upstream *u, const struct tunnel_answer *answer)
+{
+	if (answer->status >= 300)
+		tell_status(u, answer);
+	else
+		tell(u, NULL, false);
+}
+
+/* r: of tunnel_parse, or of reading. */
+static void tell_nonsense(struct upstream *u, int r, bool is_ended)
+{
+	if (is_ended)
+		tell_failure(u, 0, "closed the connection without an answer");
+	else if (r == -EBADMSG || r == -E2BIG)
+		tell_failure(u, 0, "does not answer in HTTP");
+	else
+		tell_failure(u, r, "broke the connection");
+}
+
 /* Edges come anew with every byte, so an unfinished head may stay where it is. */
 static void look(struct upstream *u, uint32_t events)
 {
@@ -227,36 +263,104 @@ static void look(struct upstream *u, uint32_t events)
 
 	if (n < 0 && errno == EAGAIN)
 		return;
-	if (n < 0) {
-		tell_failure(u, -errno, "broke the connection");
-		return;
-	}
-	r = tunnel_parse(p->buf, (size_t)n, &p->head, &answer);
+	r = n < 0 ? -errno : tunnel_parse(p->buf, (size_t)n, &p->head, &answer);
 	if (r == 0 && n && !(events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)))
 		return;
-	if (r == 0)
-		tell_failure(u, 0, "closed the connection without an answer");
-	else if (r < 0)
-		tell_failure(u, 0, "does not answer in HTTP");
-	else if (answer.status >= 300)
-		tell_status(u, &answer);
-	else if (recv(u->io.fd, p->buf, answer.head_bytes, 0) != (ssize_t)answer.head_bytes)
-		tell_failure(u, -EIO, "broke the connection");
+	if (r <= 0)
+		tell_nonsense(u, r, r == 0);
+	else if (answer.status < 300 &&
+		recv(u->io.fd, p->buf, answer.head_bytes, 0) != (ssize_t)answer.head_bytes)
+		tell_nonsense(u, -EIO, false);
 	else
-		tell(u, NULL, false);
+		tell_answer(u, &answer);
+}
+
+/* What is behind the answer stays in the session. */
+static void look_inside(struct upstream *u)
+{
+	struct tunnel_answer answer;
+	char byte;
+
+	for (;;) {
+		ssize_t n = session_recv(u->tls, u->io.fd, &byte, 1);
+		int r = 0;
+
+		if (n == -EAGAIN)
+			return;
+		if (n <= 0) {
+			tell_nonsense(u, (int)n, n == 0);
+			return;
+		}
+		buf_add_char(&u->in, byte);
+		if (u->in.is_failed)
+			r = -ENOMEM;
+		else if (byte == '\n' || u->in.len >= TUNNEL_MAX_ANSWER_BYTES)
+			r = tunnel_parse(u->in.data, u->in.len, &u->conn->proxy->head, &answer);
+		if (r < 0) {
+			tell_nonsense(u, r, false);
+			return;
+		}
+		if (r > 0) {
+			tell_answer(u, &answer);
+			return;
+		}
+	}
+}
+
+static ssize_t send_some(struct upstream *u)
+{
+	const char *data = u->out.data + u->sent;
+	size_t len = u->out.len - u->sent;
+	ssize_t n;
+
+	if (u->tls)
+		return session_send(u->tls, u->io.fd, data, len, false);
+	n = send(u->io.fd, data, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	return n < 0 ? -errno : n;
 }
 
 static int send_request(struct upstream *u)
 {
 	while (u->sent < u->out.len) {
-		ssize_t n = send(u->io.fd, u->out.data + u->sent, u->out.len - u->sent,
-			MSG_NOSIGNAL | MSG_DONTWAIT);
+		ssize_t n = send_some(u);
 
 		if (n < 0)
-			return errno == EAGAIN ? 0 : -errno;
+			return n == -EAGAIN ? 0 : (int)n;
 		u->sent += (size_t)n;
 	}
 	return 0;
+}
+
+/* 1 TLS with the proxy is done; 0 not yet, or u is gone. */
+static int shake(struct upstream *u)
+{
+	char what[96];
+	int r = session_handshake(u->tls, u->io.fd);
+
+	u->is_shaken = r > 0;
+	if (r >= 0)
+		return r;
+	snprintf(what, sizeof(what), "%s%s",
+		session_failure(u->tls) == SESSION_FAILURE_UNVERIFIED
+			? "has a certificate that does not hold: "
+			: "does not speak TLS with us: ",
+		session_problem(u->tls));
+	tell_failure(u, 0, what);
+	return 0;
+}
+
+static void on_ready_tls(struct loop_io *io, uint32_t events)
+{
+	struct upstream *u = CONTAINER_OF(io, struct upstream, io);
+
+	if (events & EPOLLOUT && session_flush(u->tls, io->fd) < 0)
+		tell_nonsense(u, -EPIPE, false);
+	else if (!u->is_shaken && shake(u) == 0)
+		return;
+	else if (send_request(u) < 0)
+		tell_nonsense(u, -EPIPE, false);
+	else
+		look_inside(u);
 }
 
 static void on_ready(struct loop_io *io, uint32_t events)
@@ -267,6 +371,23 @@ static void on_ready(struct loop_io *io, uint32_t events)
 	if (send_request(u) < 0)
 		events |= EPOLLHUP;
 	look(u, events);
+}
+
+static int begin_tls(struct upstream *u)
+{
+	const struct session_peer peer = {
+		.host = &u->proxy,
+		.port = u->proxy_port,
+		.alpn = SESSION_ALPN_HTTP1,
+		.ca_pem = u->ca,
+		.ca_pem_len = u->ca_len,
+	};
+
+	u->is_shaken = false;
+	buf_clear(&u->in);
+	if (!u->conn->proxy->o.tls)
+		return -EPROTONOSUPPORT;
+	return session_new_client(u->conn->proxy->o.tls, &peer, &u->tls);
 }
 
 int upstream_ask(struct upstream *u, int fd)
@@ -288,13 +409,14 @@ int upstream_ask(struct upstream *u, int fd)
 	}
 	wipe_request(u);
 	tunnel_print(&request, &u->out);
-	u->io.on_ready = on_ready;
-	/* never credentials in clear to a port that is meant for TLS */
-	r = u->is_tls              ? -EPROTONOSUPPORT
-		: u->out.is_failed ? -ENOMEM
-				   : loop_add(u->conn->proxy->loop, &u->io, fd,
-					     EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
+	u->io.on_ready = u->is_tls ? on_ready_tls : on_ready;
+	r = u->out.is_failed ? -ENOMEM : u->is_tls ? begin_tls(u) : 0;
+	if (r >= 0)
+		r = loop_add(u->conn->proxy->loop, &u->io, fd,
+			EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
 	if (r < 0) {
+		session_free(u->tls);
+		u->tls = NULL;
 		u->io.fd = -1;
 		close(fd);
 	}

@@ -11,11 +11,16 @@
 
 struct upstream;
 
-/* What the dialler wants to know in the end: the tunnel's socket, or why not with `is_next`: the
- * proxy could not reach that address, another is left. */
+/* What the dialler wants to know in the end. */
+struct upstream_told {
+	int fd;                    /* the tunnel's socket, unwatched; -1 */
+	struct session *tls;       /* with the proxy, under the tunnel; NULL: plain */
+	const struct refusal *why; /* why there is none */
+	bool is_next;              /* the proxy could not reach that address, another is left */
+};
+
 struct upstream_owner {
-	void (*on_told)(
-		struct upstream_owner *owner, int fd, const struct refusal *why, bool is_next);
+	void (*on_told)(struct upstream_owner *owner, const struct upstream_told *told);
 };
 
 /* The way of a connection that a rule allows; *ret NULL: it goes straight. Copies what it needs.

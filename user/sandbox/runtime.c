@@ -283,14 +283,15 @@ static int stub_build(struct runtime *rt)
 	return r < 0 ? r : add_stub_sockets(rt);
 }
 
-/* Whom to believe came from the supervisor, which has read the operator's files. */
+/* Whom to believe came from the supervisor, which has read the operator's files; a forward proxy
+ * without a `ca` of its own is believed by the system's. */
 static int tls_build(struct runtime *rt, const char **ret_step)
 {
 	static char roots[32];
-	const struct context_options options = {
-		.sandbox = rt->handoff->sandbox, .root_bundle = roots};
+	const struct context_options options = {.sandbox = rt->handoff->sandbox,
+		.root_bundle = policy_inspects(rt->policy) ? roots : NULL};
 
-	if (!policy_inspects(rt->policy))
+	if (!policy_inspects(rt->policy) && !policy_has_tls_upstream(rt->policy))
 		return 0;
 	snprintf(roots, sizeof(roots), "/proc/self/fd/%d", HANDOFF_FD_ROOTS);
 	return context_new(&options, &rt->tls, ret_step);
