@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../tls/session.h"
 #include "conn.h"
 #include "explicit.h"
 #include "refuse.h"
@@ -36,7 +37,8 @@ static int begin(struct conn *c, const char *first, size_t len, int error)
 	return setup_resume(c);
 }
 
-void proxy_adopt(struct proxy *proxy, int fd, const char *first, size_t len_bytes)
+void proxy_adopt(
+	struct proxy *proxy, int fd, struct session *tls, const char *first, size_t len_bytes)
 {
 	int r = quota_take_connection(proxy->o.quota, *proxy->o.policy);
 	struct conn *c = conn_new(proxy, fd);
@@ -44,9 +46,11 @@ void proxy_adopt(struct proxy *proxy, int fd, const char *first, size_t len_byte
 	if (!c) {
 		if (r == 0)
 			quota_give_connection(proxy->o.quota);
+		session_free(tls);
 		close(fd);
 		return;
 	}
+	c->client.tls = tls;
 	c->is_uncounted = r < 0;
 	conn_end(c, begin(c, first, len_bytes, r));
 }

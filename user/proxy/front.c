@@ -14,6 +14,7 @@
 
 #include "../../include/bounds.h"
 #include "../base/cleanup.h"
+#include "../tls/session.h"
 
 #define ACCEPTS_A_ROUND 64
 #define PAUSE_MS 100 /* when descriptors run out */
@@ -31,6 +32,8 @@ struct guest {
 	struct loop_timer timer;
 	struct front *front;
 	struct guest *next, **prev; /* the newest first */
+	struct session *tls;
+	bool is_shaken; /* or plain */
 	struct buf head;
 };
 
@@ -56,7 +59,12 @@ int front_new(const struct front_options *options, struct front **ret)
 
 /* --- guests */
 
-/* Forgets the guest; its socket is the caller's. */
+void front_set_tls(struct front *front, struct session_io *tls)
+{
+	front->o.tls = tls;
+}
+
+/* Forgets the guest; its socket and session are the caller's. */
 static int guest_leave(struct guest *g)
 {
 	struct front *f = g->front;
@@ -78,8 +86,10 @@ static int guest_leave(struct guest *g)
 static void guest_drop(struct guest *g)
 {
 	static const struct linger rst = {.l_onoff = 1};
+	struct session *tls = g->tls;
 	int fd = guest_leave(g);
 
+	session_free(tls);
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &rst, sizeof(rst));
 	close(fd);
 }
@@ -88,24 +98,36 @@ static void guest_drop(struct guest *g)
 static void guest_enter(struct guest *g, size_t head_len)
 {
 	struct front *f = g->front;
+	struct session *tls = g->tls;
 	struct buf head = g->head;
 	bool is_head = head_len && http1_parse_request(head.data, head_len, &f->head) == 0;
 	struct proxy *proxy = f->o.find(f->o.arg, is_head ? &f->head : NULL);
 
 	buf_init(&g->head);
-	proxy_adopt(proxy, guest_leave(g), head.data, head.len);
+	proxy_adopt(proxy, guest_leave(g), tls, head.data, head.len);
 	explicit_bzero(head.data, head.cap);
 	buf_done(&head);
+}
+
+static ssize_t guest_recv(struct guest *g)
+{
+	struct front *f = g->front;
+	ssize_t n;
+
+	if (g->tls)
+		return session_recv(g->tls, g->io.fd, f->buf, sizeof(f->buf));
+	n = recv(g->io.fd, f->buf, sizeof(f->buf), 0);
+	return n < 0 ? -errno : n;
 }
 
 /* 1: the guest is gone or waits; 0: there may be more to read. */
 static int guest_read(struct guest *g)
 {
 	struct front *f = g->front;
-	ssize_t n = recv(g->io.fd, f->buf, sizeof(f->buf), 0);
+	ssize_t n = guest_recv(g);
 	size_t head_len;
 
-	if (n < 0 && errno == EAGAIN)
+	if (n == -EAGAIN)
 		return 1;
 	if (n <= 0) {
 		guest_drop(g);
@@ -129,11 +151,26 @@ static int guest_read(struct guest *g)
 	return 1;
 }
 
+/* False: it waits for the handshake, or is gone. */
+static bool guest_shake(struct guest *g, uint32_t events)
+{
+	int r = events & EPOLLOUT ? session_flush(g->tls, g->io.fd) : 0;
+
+	if (r >= 0)
+		r = session_handshake(g->tls, g->io.fd);
+	if (r < 0)
+		guest_drop(g);
+	else
+		g->is_shaken = r > 0;
+	return r > 0;
+}
+
 static void guest_on_ready(struct loop_io *io, uint32_t events)
 {
 	struct guest *g = CONTAINER_OF(io, struct guest, io);
 
-	(void)events;
+	if (!g->is_shaken && !guest_shake(g, events))
+		return;
 	while (guest_read(g) == 0)
 		;
 }
@@ -165,6 +202,12 @@ static void guest_new(struct front *f, int fd)
 		return;
 	}
 	g->front = f;
+	g->is_shaken = !f->o.tls;
+	if (f->o.tls && session_new_fixed(f->o.tls, SESSION_ALPN_HTTP1, &g->tls) < 0) {
+		free(g);
+		close(fd);
+		return;
+	}
 	buf_init(&g->head);
 	g->io.on_ready = guest_on_ready;
 	g->timer.on_timeout = guest_on_timeout;
@@ -174,7 +217,7 @@ static void guest_new(struct front *f, int fd)
 		g->next->prev = &g->next;
 	f->guests = g;
 	f->n_guests++;
-	if (loop_add(f->o.loop, &g->io, fd, EPOLLIN | EPOLLRDHUP | EPOLLET) < 0) {
+	if (loop_add(f->o.loop, &g->io, fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET) < 0) {
 		g->io.fd = fd;
 		guest_drop(g);
 	} else if (loop_timer_set(f->o.loop, &g->timer, FRONT_LIMIT_MS) < 0) {

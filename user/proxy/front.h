@@ -19,8 +19,11 @@ struct front_options {
 	/* Whose request is it? NULL head: it is none. Never NULL: a proxy that admits nobody. */
 	struct proxy *(*find)(void *arg, const struct http1_head *head);
 	void *arg;
+	struct session_io *tls; /* NULL: plain HTTP; see front_set_tls */
 };
 
+/* Another certificate from now on; the one before must stay while its connections do. */
+void front_set_tls(struct front *front, struct session_io *tls);
 int front_new(const struct front_options *options, struct front **ret);
 /* A listening, non-blocking TCP socket; owned by the front from now on. */
 int front_add_listener(struct front *front, int fd);

@@ -20,6 +20,7 @@
 
 struct proxy;
 struct secret_store;
+struct session;
 struct session_io;
 
 struct proxy_options {
@@ -54,8 +55,10 @@ int proxy_new(const struct proxy_options *options, struct proxy **ret);
 int proxy_add_listener(struct proxy *proxy, int fd, bool is_eager);
 
 /* adopt.c: a request to the proxy itself on an accepted socket; `first` is what was read of it: at least its
- * whole head, or more than a head may have. The socket is the proxy's from now on. */
-void proxy_adopt(struct proxy *proxy, int fd, const char *first, size_t len_bytes);
+ * whole head, or more than a head may have. Socket and
+ * session (NULL: plain) are the proxy's from now on. */
+void proxy_adopt(
+	struct proxy *proxy, int fd, struct session *tls, const char *first, size_t len_bytes);
 
 /* The policy in force is another: ends the tunnels it does not allow. */
 void proxy_review(struct proxy *proxy);

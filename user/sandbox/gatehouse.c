@@ -19,7 +19,9 @@
 #include "../base/cleanup.h"
 #include "../base/log.h"
 #include "../proxy/front.h"
+#include "../tls/context.h"
 #include "../tls/hmac.h"
+#include "../tls/session.h"
 #include "../wire/basic.h"
 #include "companion.h"
 #include "isolate.h"
@@ -27,6 +29,7 @@
 
 #define EXIT_BROKEN 1
 #define LEAVE_POLL_MS 100
+#define MAX_PEM_BYTES (256u << 10)
 
 struct house;
 
@@ -42,6 +45,13 @@ struct resident {
 	struct proxy *proxy;
 };
 
+/* A certificate, and those before it, whose connections may still be there. */
+struct dress {
+	struct dress *older;
+	struct context *cx;
+	struct session_io *io;
+};
+
 struct house {
 	const struct handoff *handoff;
 	const struct handoff_state *state;
@@ -50,6 +60,7 @@ struct house {
 	struct resolve *resolve;
 	struct audit_ring *ring;
 	struct front *front;
+	struct dress *dress; /* the newest; NULL: plain HTTP */
 	struct loop_io control;
 	struct loop_timer leave;
 	struct resident *first; /* the stranger is the last */
@@ -226,6 +237,76 @@ static void on_set(struct house *h, const struct gatehouse_message *m, int fd)
 	policy_free(old);
 }
 
+/* --- the certificate */
+
+/* What the descriptor holds; caller wipes and frees. Empty without any. */
+static int read_pem(int fd, struct buf *ret)
+{
+	char part[4096];
+	ssize_t n;
+
+	buf_reserve(ret, MAX_PEM_BYTES); /* never moved, so wiped whole */
+	if (fd < 0 || (lseek(fd, 0, SEEK_SET) < 0 && errno != ESPIPE))
+		return -EBADF;
+	while ((n = read(fd, part, sizeof(part))) > 0 && ret->len + (size_t)n < MAX_PEM_BYTES)
+		buf_add(ret, part, (size_t)n);
+	explicit_bzero(part, sizeof(part));
+	return n < 0 ? -errno : n > 0 ? -EFBIG : ret->is_failed ? -ENOMEM : 0;
+}
+
+static void dress_free(struct dress *d)
+{
+	if (!d)
+		return;
+	session_io_free(d->io);
+	context_free(d->cx);
+	free(d);
+}
+
+DEFINE_CLEANUP(struct dress, dress_free);
+
+static int put_on(struct house *h, const struct buf *pem, const char **ret_what)
+{
+	_cleanup_(dress_free_ptr)
+	struct dress *d = calloc(1, sizeof(*d));
+	int r = d ? context_new_fixed(pem->data, pem->len, &d->cx, ret_what) : -ENOMEM;
+
+	if (r >= 0)
+		r = session_io_new(d->cx, &d->io);
+	if (r < 0)
+		return r;
+	d->older = h->dress;
+	h->dress = d;
+	front_set_tls(h->front, d->io);
+	d = NULL;
+	return 0;
+}
+
+static int take_certificate(struct house *h, int fd, const char **ret_what)
+{
+	struct buf pem;
+	int r;
+
+	buf_init(&pem);
+	*ret_what = "the certificate";
+	r = read_pem(fd, &pem);
+	if (r >= 0 && pem.len)
+		r = put_on(h, &pem, ret_what);
+	if (pem.data)
+		explicit_bzero(pem.data, pem.cap);
+	buf_done(&pem);
+	return r;
+}
+
+static void on_certificate(struct house *h, int fd)
+{
+	const char *what;
+	int r = take_certificate(h, fd, &what);
+
+	if (r < 0)
+		log_error("the old certificate stays: %s: %s", what, strerror(-r));
+}
+
 /* --- the supervisor's words */
 
 static void on_leave_timer(struct loop_timer *timer)
@@ -258,6 +339,9 @@ static void obey(struct house *h, struct gatehouse_message *m, int fd)
 		break;
 	case GATEHOUSE_GONE:
 		on_gone(h, m);
+		break;
+	case GATEHOUSE_CERT:
+		on_certificate(h, fd);
 		break;
 	case GATEHOUSE_OPEN:
 		if (open_doors(h) < 0)
@@ -377,6 +461,8 @@ static int build(struct house *h, const char **ret_step)
 		*ret_step = "the door";
 		r = build_front(h);
 	}
+	if (r >= 0)
+		r = take_certificate(h, HANDOFF_FD_SECRETS, ret_step);
 	h->control.on_ready = on_control;
 	h->leave.on_timeout = on_leave_timer;
 	return r < 0 ? r : loop_add(h->loop, &h->control, HANDOFF_FD_CONTROL, EPOLLIN);

@@ -14,6 +14,7 @@
 enum gatehouse_word {
 	GATEHOUSE_SET,   /* a sandbox is new, or another; with its policy, if it has one */
 	GATEHOUSE_GONE,  /* it is served no more */
+	GATEHOUSE_CERT,  /* another certificate and key come along, as HANDOFF_FD_SECRETS did */
 	GATEHOUSE_OPEN,  /* all are told: accept clients */
 	GATEHOUSE_LEAVE, /* accept no more, end when the last connection has */
 };

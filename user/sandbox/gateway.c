@@ -271,6 +271,25 @@ static void on_worker_end(struct loop_io *io, uint32_t events)
 	}
 }
 
+/* --- another certificate */
+
+/* For the worker that is there, and for one started later. */
+static void read_certificate(struct supervisor *sv)
+{
+	struct gatehouse_message m = {.word = GATEHOUSE_CERT};
+	const char *what = "";
+	int fd, r = gateway_read_pem(sv->g.options, &fd, &what);
+
+	if (r < 0)
+		log_error("the old certificate stays: %s: %s", what, strerror(-r));
+	if (r < 0 || fd < 0)
+		return;
+	cleanup_close(&sv->g.plan.secrets_fd);
+	sv->g.plan.secrets_fd = fd;
+	if (sv->is_worker_up)
+		(void)gatehouse_send(sv->g.worker.control, &m, fd);
+}
+
 /* --- the end */
 
 static void on_leave_timer(struct loop_timer *timer)
@@ -299,10 +318,12 @@ static void on_signal(struct loop_io *io, uint32_t events)
 	(void)events;
 	if (read(io->fd, &info, sizeof(info)) != sizeof(info))
 		return;
-	if (info.ssi_signo == SIGHUP)
+	if (info.ssi_signo == SIGHUP) {
+		read_certificate(sv);
 		look(sv);
-	else
+	} else {
 		begin_leaving(sv);
+	}
 }
 
 /* --- all of it */

@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "../base/cleanup.h"
 #include "../base/clock.h"
@@ -28,6 +29,7 @@
 #define ROTATE_KEEP 8
 #define BACKLOG 1024
 #define SEND_LIMIT_S 5
+#define MAX_PEM_BYTES (256u << 10)
 
 static int failed(int error, const char *what)
 {
@@ -242,6 +244,77 @@ int gateway_limit_sends(int control)
 	return setsockopt(control, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) < 0 ? -errno : 0;
 }
 
+/* --- the certificate */
+
+static int add_file(struct buf *b, const char *path, mode_t forbidden)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *data = NULL;
+	struct stat st;
+	size_t len = 0;
+	int r;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_mode & forbidden)
+		return -EPERM;
+	r = file_read_fd(fd, MAX_PEM_BYTES / 2, &data, &len);
+	if (r < 0)
+		return r;
+	buf_add(b, data, len);
+	buf_add_char(b, '\n');
+	explicit_bzero(data, len);
+	free(data);
+	return b->is_failed ? -ENOMEM : 0;
+}
+
+static int make_sealed(const struct buf *b, int *ret_fd)
+{
+	_cleanup_close_ int fd = memfd_create("nej-certificate", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0 || file_write_fd(fd, b->data, b->len) < 0 ||
+		fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) <
+			0)
+		return -errno;
+	lseek(fd, 0, SEEK_SET);
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+int gateway_read_pem(const struct gateway_options *o, int *ret_fd, const char **ret_what)
+{
+	struct buf pem;
+	int r;
+
+	*ret_fd = -1;
+	if (!o->tls_cert)
+		return 0;
+	buf_init(&pem);
+	buf_reserve(&pem, MAX_PEM_BYTES); /* never moved, so wiped whole */
+	*ret_what = o->tls_cert;
+	r = add_file(&pem, o->tls_cert, 0);
+	if (r >= 0) {
+		*ret_what = o->tls_key;
+		r = add_file(&pem, o->tls_key, 007);
+	}
+	if (r >= 0)
+		r = make_sealed(&pem, ret_fd);
+	if (pem.data)
+		explicit_bzero(pem.data, pem.cap);
+	buf_done(&pem);
+	return r;
+}
+
+static int open_certificate(struct gateway *g)
+{
+	const char *what = "";
+	int r = gateway_read_pem(g->options, &g->plan.secrets_fd, &what);
+
+	if (r == -EPERM)
+		log_error("%s: it must not be readable by others", what);
+	return r == -EPERM ? GATEWAY_EXIT_FAILED : r < 0 ? failed(r, what) : 0;
+}
+
 /* --- records */
 
 static struct audit_event event_of(enum audit_kind kind, uint32_t generation)
@@ -342,6 +415,8 @@ static int open_all(struct gateway *g)
 	if (!r)
 		r = make_plan(g);
 	if (!r)
+		r = open_certificate(g);
+	if (!r)
 		record_start(g);
 	return r;
 }
@@ -388,4 +463,5 @@ void gateway_close(struct gateway *g)
 	cleanup_close(&g->plan.settings_fd);
 	cleanup_close(&g->plan.state_fd);
 	cleanup_close(&g->plan.wake_fd);
+	cleanup_close(&g->plan.secrets_fd);
 }

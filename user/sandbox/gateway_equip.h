@@ -33,6 +33,9 @@ struct gateway {
 int gateway_open(const struct gateway_options *options, struct gateway *ret);
 void gateway_close(struct gateway *g);
 void gateway_close_listeners(struct gateway *g);
+/* The certificate, its chain and key in a sealed memfd; -1 where none are asked for. Also the first
+ * time. 0, -EPERM (others may read the key) or other negative errno, with *ret_what. */
+int gateway_read_pem(const struct gateway_options *options, int *ret_fd, const char **ret_what);
 /* A worker that does not read is not waited for longer than a few seconds. 0 or negative errno. */
 int gateway_limit_sends(int control);
 

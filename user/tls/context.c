@@ -6,6 +6,9 @@
 #include "context.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <stdlib.h>
 
@@ -24,6 +27,7 @@ struct context {
 };
 
 DEFINE_CLEANUP(struct context, context_free);
+DEFINE_CLEANUP(BIO, BIO_free);
 
 static SSL_CTX *make_side(const SSL_METHOD *method)
 {
@@ -37,8 +41,8 @@ static SSL_CTX *make_side(const SSL_METHOD *method)
 	SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 	/* SHA-256 and 128 bits first: processors have instructions for them, and a third of a handshake
 	 * is hashing */
-	SSL_CTX_set_ciphersuites(ctx,
-		"TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256");
+	SSL_CTX_set_ciphersuites(
+		ctx, "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256");
 	SSL_CTX_set_read_ahead(ctx, 1);
 	SSL_CTX_set_default_read_buffer_len(ctx, READ_BUF_BYTES);
 	return ctx;
@@ -101,6 +105,86 @@ int context_new(const struct context_options *options, struct context **ret, con
 		r = make_client(cx, options, ret_what);
 	if (r < 0)
 		return r;
+	*ret = TAKE_PTR(cx);
+	return 0;
+}
+
+/* A key under a passphrase is none: nobody is asked. */
+static int no_passphrase(char *buf, int size, int is_writing, void *arg)
+{
+	(void)buf;
+	(void)size;
+	(void)is_writing;
+	(void)arg;
+	return 0;
+}
+
+/* The first certificate is ours, the others lead to it. How many. */
+static int use_certificates(SSL_CTX *ctx, BIO *bio)
+{
+	X509 *cert;
+	int n = 0;
+
+	while ((cert = PEM_read_bio_X509(bio, NULL, no_passphrase, NULL))) {
+		int is_used = n ? (int)SSL_CTX_add1_chain_cert(ctx, cert)
+				: SSL_CTX_use_certificate(ctx, cert);
+
+		X509_free(cert);
+		if (is_used != 1)
+			return -EINVAL;
+		n++;
+	}
+	return n;
+}
+
+static int use_key(SSL_CTX *ctx, BIO *bio)
+{
+	EVP_PKEY *key = PEM_read_bio_PrivateKey(bio, NULL, no_passphrase, NULL);
+	int r = key && SSL_CTX_use_PrivateKey(ctx, key) == 1 && SSL_CTX_check_private_key(ctx) == 1
+		? 0
+		: -EINVAL;
+
+	EVP_PKEY_free(key);
+	return r;
+}
+
+static int use_pem(SSL_CTX *ctx, const char *pem, size_t len, const char **ret_what)
+{
+	_cleanup_(BIO_free_ptr)
+	BIO *certs = BIO_new_mem_buf(pem, (int)len);
+	_cleanup_(BIO_free_ptr)
+	BIO *key = BIO_new_mem_buf(pem, (int)len);
+	int r = -ENOMEM;
+
+	if (!certs || !key)
+		return r;
+	*ret_what = "the certificate";
+	r = use_certificates(ctx, certs) > 0 ? 0 : -EINVAL;
+	if (r == 0) {
+		*ret_what = "the private key, which must belong to the certificate";
+		r = use_key(ctx, key);
+	}
+	ERR_clear_error();
+	return r;
+}
+
+int context_new_fixed(
+	const char *pem, size_t len_bytes, struct context **ret, const char **ret_what)
+{
+	_cleanup_(context_free_ptr)
+	struct context *cx = calloc(1, sizeof(*cx));
+	static const unsigned char id[] = "nej";
+	int r;
+
+	*ret_what = "TLS";
+	if (!cx || len_bytes > INT_MAX)
+		return -ENOMEM;
+	r = make_server(cx);
+	if (r >= 0)
+		r = use_pem(cx->server, pem, len_bytes, ret_what);
+	if (r < 0)
+		return r;
+	SSL_CTX_set_session_id_context(cx->server, id, sizeof(id) - 1);
 	*ret = TAKE_PTR(cx);
 	return 0;
 }

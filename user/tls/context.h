@@ -7,6 +7,8 @@
 #ifndef NEJ_TLS_CONTEXT_H
 #define NEJ_TLS_CONTEXT_H
 
+#include <stddef.h>
+
 #include "../base/buf.h"
 
 struct context;
@@ -21,6 +23,11 @@ struct context_options {
 
 /* 0; negative errno with *ret_what naming what failed (a path, or a step). */
 int context_new(const struct context_options *options, struct context **ret, const char **ret_what);
+/* A server with a certificate of its own: PEM of it, its chain and its key, in any order but the
+ * certificate first. No authority, no client side. -EINVAL: they are not there, or do not belong
+ * together. */
+int context_new_fixed(
+	const char *pem, size_t len_bytes, struct context **ret, const char **ret_what);
 void context_free(struct context *cx);
 
 /* Appends the authority's certificate in DER: what clients in the sandbox must trust. */

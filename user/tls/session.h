@@ -33,6 +33,9 @@ enum session_alpn {
 int session_new_server(struct session_io *io, const struct host *host, uint16_t port,
 	unsigned int alpn, const void *first, size_t first_len, struct session **ret);
 
+/* Of a context with a certificate of its own (context_new_fixed). 0 or -ENOMEM. */
+int session_new_fixed(struct session_io *io, unsigned int alpn, struct session **ret);
+
 struct session_peer {
 	const struct host *host; /* verified against the certificate; SNI when it is a name */
 	uint16_t port;

@@ -171,8 +171,10 @@ int session_io_new(struct context *cx, struct session_io **ret)
 	}
 	io->cx = cx;
 	SSL_CTX_set_alpn_select_cb(context_server(cx), on_alpn, NULL);
-	SSL_CTX_set_client_cert_cb(context_client(cx), on_client_cert);
-	SSL_CTX_sess_set_new_cb(context_client(cx), on_new_session);
+	if (context_client(cx)) {
+		SSL_CTX_set_client_cert_cb(context_client(cx), on_client_cert);
+		SSL_CTX_sess_set_new_cb(context_client(cx), on_new_session);
+	}
 	*ret = io;
 	return 0;
 }
@@ -262,6 +264,18 @@ int session_new_server(struct session_io *io, const struct host *host, uint16_t 
 		return -ENOMEM;
 	SSL_set_accept_state(s->ssl);
 	*ret = TAKE_PTR(s);
+	return 0;
+}
+
+int session_new_fixed(struct session_io *io, unsigned int alpn, struct session **ret)
+{
+	struct session *s = make(io, context_server(io->cx), true);
+
+	if (!s)
+		return -ENOMEM;
+	s->alpn = (uint8_t)alpn;
+	SSL_set_accept_state(s->ssl);
+	*ret = s;
 	return 0;
 }
 
