@@ -156,6 +156,7 @@ void mux_kit_free(struct mux_kit *kit)
 	if (kit->spare)
 		h2_fields_done(kit->spare);
 	free(kit->spare);
+	free(kit->frame);
 	buf_done(&kit->out);
 	h2_list_done(&kit->list);
 	loop_timer_del(kit->proxy->loop, &kit->again);
@@ -227,9 +228,8 @@ int mux_new(struct conn *carrier, bool is_server, const struct mux_ops *ops, str
 	m->is_server = is_server;
 	m->allowance = MUX_NUISANCES;
 	m->nuisance_ms = m->last_ms = loop_now_ms(carrier->proxy->loop);
-	r = is_server ? nghttp2_session_server_new2(&m->session, kit->callbacks, m, kit->option)
-		      : nghttp2_session_client_new2(&m->session, kit->callbacks, m, kit->option);
-	if (r || submit_settings(m) < 0) {
+	r = mux_frames_open(kit, m);
+	if (r < 0 || submit_settings(m) < 0) {
 		nghttp2_session_del(m->session);
 		free(m);
 		return -ENOMEM;

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../base/cleanup.h"
 #include "stream.h"
@@ -246,8 +247,7 @@ static ssize_t on_send(
 	struct buf *out = &m->kit->out;
 
 	(void)session, (void)flags;
-	if (out->len >= MUX_OUT_BYTES)
-		return NGHTTP2_ERR_WOULDBLOCK;
+	/* always taken: no frame may stay in the memory that connections share */
 	buf_add(out, data, len);
 	return out->is_failed ? NGHTTP2_ERR_CALLBACK_FAILURE : (ssize_t)len;
 }
@@ -261,15 +261,13 @@ static int on_send_data(nghttp2_session *session, nghttp2_frame *frame, const ui
 	struct stream *s = source->ptr;
 
 	(void)session, (void)frame;
-	if (out->len >= MUX_OUT_BYTES)
-		return NGHTTP2_ERR_WOULDBLOCK;
 	buf_add(out, head, 9);
 	if (len)
 		buf_add(out, s->out.data + s->out_off, len);
 	if (out->is_failed)
 		return NGHTTP2_ERR_CALLBACK_FAILURE;
 	stream_on_sent(s, len);
-	return 0;
+	return out->len >= MUX_OUT_BYTES ? NGHTTP2_ERR_PAUSE : 0;
 }
 
 static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
@@ -286,13 +284,75 @@ static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, v
 	return 0;
 }
 
+/* --- memory: a session wants 16 KiB to put frames together, for as long as it lives, yet there is
+ * never more than one that does so, and what it put together is taken before it returns. So the
+ * connections of a thread share that piece. */
+
+#define FRAME_BYTES 16500 /* a little more than nghttp2's NGHTTP2_FRAMEBUF_CHUNKLEN and head */
+
+static bool is_for_frames(const struct mux_kit *kit, size_t size)
+{
+	return kit->is_making && size > 16384 && size <= FRAME_BYTES;
+}
+
+static void *on_malloc(size_t size, void *user_data)
+{
+	struct mux_kit *kit = user_data;
+
+	return is_for_frames(kit, size) ? kit->frame : malloc(size);
+}
+
+static void on_free(void *ptr, void *user_data)
+{
+	struct mux_kit *kit = user_data;
+
+	if (ptr != kit->frame)
+		free(ptr);
+}
+
+static void *on_calloc(size_t n, size_t size, void *user_data)
+{
+	(void)user_data;
+	return calloc(n, size);
+}
+
+static void *on_realloc(void *ptr, size_t size, void *user_data)
+{
+	struct mux_kit *kit = user_data;
+	void *own;
+
+	if (!ptr)
+		return on_malloc(size, kit);
+	if (ptr != kit->frame)
+		return realloc(ptr, size);
+	own = malloc(size);
+	if (own)
+		memcpy(own, kit->frame, size < FRAME_BYTES ? size : FRAME_BYTES);
+	return own;
+}
+
+int mux_frames_open(struct mux_kit *kit, struct mux *m)
+{
+	nghttp2_mem mem = {kit, on_malloc, on_free, on_calloc, on_realloc};
+	int r;
+
+	kit->is_making = true;
+	r = m->is_server
+		? nghttp2_session_server_new3(&m->session, kit->callbacks, m, kit->option, &mem)
+		: nghttp2_session_client_new3(&m->session, kit->callbacks, m, kit->option, &mem);
+	kit->is_making = false;
+	return r ? -ENOMEM : 0;
+}
+
 /* --- all of them */
 
 int mux_frames_init(struct mux_kit *kit)
 {
 	nghttp2_session_callbacks *c;
 
-	if (nghttp2_session_callbacks_new(&kit->callbacks) || nghttp2_option_new(&kit->option))
+	kit->frame = malloc(FRAME_BYTES);
+	if (!kit->frame || nghttp2_session_callbacks_new(&kit->callbacks) ||
+		nghttp2_option_new(&kit->option))
 		return -ENOMEM;
 	c = kit->callbacks;
 	nghttp2_session_callbacks_set_on_begin_headers_callback(c, on_begin_headers);

@@ -22,12 +22,17 @@ struct mux_kit {
 	struct stream *told, **told_end;
 	struct mux *dirty;
 	struct h2_fields *spare; /* for the next head */
+	char *frame;             /* where a session puts a frame together */
+	bool is_making;          /* a session is being made */
 	struct buf out;          /* what is about to be sent */
 	struct h2_list list;     /* scratch: a head on its way out */
 };
 
 /* Fills callbacks and option. 0 or -ENOMEM. */
 int mux_frames_init(struct mux_kit *kit);
+
+/* Makes m->session. 0 or -ENOMEM. */
+int mux_frames_open(struct mux_kit *kit, struct mux *m);
 
 /* The peer has gone too far: GOAWAY with ENHANCE_YOUR_CALM and the end. Returns what a callback of
  * nghttp2 returns then. */
