@@ -217,6 +217,42 @@ static void refused_text_never_leaves_whole(void **state)
 	needles_free(set);
 }
 
+static void to_trailers(void *arg)
+{
+	*(bool *)arg = true;
+}
+
+static int refuse_in_trailers(void *arg, const struct needle_hit *hit, struct buf *out)
+{
+	return *(bool *)arg ? -EPERM : put_new(NULL, hit, out);
+}
+
+static void trailers_are_looked_at_apart(void **state)
+{
+	struct needles *set = set_of(texts, 2);
+	struct swap_rule rule = {.needles = set, .on_hit = put_new};
+	struct sieve *sieve = NULL;
+	struct buf out = {0};
+	bool is_trailer = false;
+
+	(void)state;
+	assert_int_equal(swap_sieve_new(&rule, NULL, &sieve), 0);
+	assert_int_equal(sieve_trailers(sieve, "X: " OLD "\r\n", 17, &out), 0);
+	assert_string_equal(out.data, "X: " NEW "\r\n");
+	sieve_free(sieve);
+	assert_int_equal(sieve_trailers(NULL, "X: 1\r\n", 6, &out), 0);
+	assert_int_equal(out.len, 17); /* nobody looked: they are dropped */
+	rule.on_hit = refuse_in_trailers;
+	rule.on_trailers = to_trailers;
+	rule.arg = &is_trailer;
+	assert_int_equal(swap_sieve_new(&rule, NULL, &sieve), 0);
+	assert_int_equal(sieve_feed(sieve, OLD, 12, &out), 0);
+	assert_int_equal(sieve_trailers(sieve, "X: " OLD "\r\n", 17, &out), -EPERM);
+	sieve_free(sieve);
+	buf_done(&out);
+	needles_free(set);
+}
+
 /* --- others */
 
 static void other_case_is_an_altered_form(void **state)
@@ -334,6 +370,7 @@ int main(void)
 		cmocka_unit_test(short_beginnings_are_not_kept_back),
 		cmocka_unit_test(value_never_comes_through_whole_at_any_cut),
 		cmocka_unit_test(refused_text_never_leaves_whole),
+		cmocka_unit_test(trailers_are_looked_at_apart),
 		cmocka_unit_test(other_case_is_an_altered_form),
 		cmocka_unit_test(found_at_every_place_of_a_long_text),
 		cmocka_unit_test(many_texts_are_told_apart),
