@@ -51,7 +51,7 @@ static const struct {
 	{NEJ_REASON_LIMIT, "a limit was reached: `limits:` decides that"},
 	{NEJ_REASON_HALTED, "the sandbox was halted"},
 	{NEJ_REASON_INSPECT_UNAVAILABLE,
-		"its rule looks at methods or paths inside TLS, which this version cannot"},
+		"its rule looks inside TLS, which the client did not let happen"},
 	{NEJ_REASON_AUDIT_UNAVAILABLE, "the audit log could not be written"},
 	{NEJ_REASON_INTERNAL, "nej met an error of its own"},
 };
