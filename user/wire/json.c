@@ -38,9 +38,9 @@ static int add_token(struct reader *r, enum json_kind kind, const char *from, ui
 		j->tokens = tokens;
 		j->cap = cap;
 	}
-	*ret = j->n;
-	j->tokens[j->n++] = (struct json_token){
-		.at = (uint32_t)(from - j->text), .next = j->n, .kind = (uint8_t)kind};
+	j->tokens[j->n] =
+		(struct json_token){.at = (uint32_t)(from - j->text), .kind = (uint8_t)kind};
+	*ret = j->n++;
 	return 0;
 }
 

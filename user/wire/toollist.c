@@ -255,11 +255,13 @@ static void print_event(const struct toollist *t, const struct buf *data, struct
 	while (s < end) {
 		struct line l = line_of(s, (size_t)(end - s)), other = l;
 
-		if (!l.len)
-			has_blank = true;
-		else if (!is_data(&other))
-			buf_add(out, s, l.whole);
 		s += l.whole;
+		has_blank |= !l.len;
+		if (!l.len || is_data(&other))
+			continue;
+		buf_add(out, l.text, l.whole);
+		if (l.whole == l.len) /* the stream's last */
+			buf_add_char(out, '\n');
 	}
 	for (const char *d = data->data, *last = d + data->len; d < last;) {
 		struct line l = line_of(d, (size_t)(last - d));

@@ -264,6 +264,7 @@ static void events_are_sifted_one_by_one(void **state)
 		{": c\n\n: c\ndata\n\ndatas: " LIST "\n\n",
 			": c\n\n: c\ndata\n\ndatas: " LIST "\n\n"},
 		{"data: " LIST, "data: " KEPT "\n"},
+		{"data: " LIST "\nid: 1", "id: 1\ndata: " KEPT "\n"},
 		{"data: {\"id\":1,\"result\":{}}\n\n", "data: {\"id\":1,\"result\":{}}\n\n"},
 	};
 
