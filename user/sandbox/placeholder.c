@@ -149,6 +149,9 @@ static int draw_of(struct chance *c, const char *set, size_t n, char *ret)
 	return 0;
 }
 
+/* A shorter one is a word. */
+#define MIN_HEX_BYTES 16
+
 /* Which letters does it have? A token in hexadecimal stays one. */
 struct kinds {
 	bool has_lower, has_upper, has_digit, is_hex;
@@ -156,7 +159,7 @@ struct kinds {
 
 static struct kinds kinds_of(const char *value, size_t len)
 {
-	struct kinds k = {.is_hex = true};
+	struct kinds k = {.is_hex = len >= MIN_HEX_BYTES};
 
 	for (size_t i = 0; i < len; i++) {
 		char c = value[i];

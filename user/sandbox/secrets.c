@@ -36,7 +36,8 @@ static bool contains(const char *text, size_t len, const char *part, size_t part
 	return part_len && memmem(text, len, part, part_len);
 }
 
-/* Another's placeholder must not be found in it, nor it in another's, nor either in a value. */
+/* Another's placeholder must not be found in it, nor it in another's or in a value, nor a value in it,
+ * unless that is so short that it would be found in everything. */
 static bool is_unique(const struct secrets *s, const char *drawn, size_t len)
 {
 	for (size_t i = 0; i < s->n; i++) {
@@ -44,7 +45,8 @@ static bool is_unique(const struct secrets *s, const char *drawn, size_t len)
 		const char *other = item->placeholder;
 
 		if (contains(item->value.data, item->value.len, drawn, len) ||
-			contains(drawn, len, item->value.data, item->value.len))
+			(item->value.len >= MIN_TELLING_BYTES &&
+				contains(drawn, len, item->value.data, item->value.len)))
 			return false;
 		if (other && (strstr(other, drawn) || strstr(drawn, other)))
 			return false;

@@ -79,7 +79,8 @@ static void placeholders_look_like_their_secrets(void **state)
 		if (len - prefix >= 2 * PLACEHOLDER_MIN_RANDOM)
 			assert_int_equal(n, len);
 		expect_like(value, drawn, prefix);
-		assert_null(strstr(drawn, value + prefix));
+		if (len - prefix >= 8)
+			assert_null(strstr(drawn, value + prefix));
 		placeholder_draw(value, len, again);
 		assert_string_not_equal(drawn, again);
 	}

@@ -232,6 +232,25 @@ static void a_forked_child_has_no_value(void **state)
 	prctl(PR_SET_DUMPABLE, 1);
 }
 
+/* However short and common it is, a placeholder can be drawn; nej only warns. */
+static void short_values_have_placeholders(void **state)
+{
+	static const char *const values[] = {"a", "1", "ab", "0", "x-"};
+
+	(void)state;
+	for (size_t i = 0; i < 20 * ARRAY_SIZE(values); i++) {
+		struct policy *p = policy_with("env: NEJ_TEST_TOKEN");
+		struct secrets s = {0};
+
+		setenv("NEJ_TEST_TOKEN", values[i % ARRAY_SIZE(values)], 1);
+		assert_int_equal(secrets_open(p, &no_signals, &s), 0);
+		assert_true(strlen(s.items[0].placeholder) >= 24);
+		secrets_done(&s);
+		policy_free(p);
+	}
+	prctl(PR_SET_DUMPABLE, 1);
+}
+
 static void sources_that_fail_start_nothing(void **state)
 {
 	struct policy *p = policy_of("secrets:\n"
@@ -336,6 +355,7 @@ int main(void)
 		cmocka_unit_test(sources_that_fail_say_why),
 		cmocka_unit_test(values_leave_environment_and_arguments),
 		cmocka_unit_test(a_forked_child_has_no_value),
+		cmocka_unit_test(short_values_have_placeholders),
 		cmocka_unit_test(sources_that_fail_start_nothing),
 		cmocka_unit_test(worker_gets_values_and_later_ones),
 	};
