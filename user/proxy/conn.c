@@ -160,8 +160,9 @@ int conn_finish(struct conn *c, bool is_settled)
 	setup_free(c);
 	http_free(c);
 	conn_drop_server(c);
-	/* a stream's end says by itself that the rest is not wanted */
-	if (!c->server.stash && (is_settled || c->client.is_eof || c->client.stream))
+	/* A stream that is reset says that the rest is not wanted, but clients that are sending (curl
+	 * 7.88) take the reset for the answer: they too have a moment to read it. */
+	if (!c->server.stash && (is_settled || c->client.is_eof))
 		return CONN_CLOSE;
 	/* a slow reader has its time for what was not sent yet; the short limit begins behind it */
 	conn_set_timer(c, HTTP_IDLE_LIMIT_MS, drain_on_timeout);
