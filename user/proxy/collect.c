@@ -11,10 +11,12 @@
 static int refuse_too_large(struct conn *c)
 {
 	static const struct refuse_answer answer = {.status = 413};
+	const char *detail = c->http->filter->too_large;
 	const struct refusal why = {
 		.reason = NEJ_REASON_FRAMING,
 		.rule = c->http->rule,
-		.detail = "the body is larger than nej looks through for this rule",
+		.detail =
+			detail ? detail : "the body is larger than nej looks through for this rule",
 		.answer = &answer,
 	};
 

@@ -81,6 +81,9 @@ static int begin_parts(struct http *h, const struct http1_head *head, struct ref
 	}
 	if (r > 0 && (!wants || f->max_body > RESIGN_MAX_BODY_BYTES))
 		f->max_body = RESIGN_MAX_BODY_BYTES;
+	if (r > 0)
+		f->too_large = "the body is too large to be signed again: let the client name its "
+			       "hash in x-amz-content-sha256";
 	if (wants || r)
 		return 1;
 	f->max_body = inject_wants_whole(f->inject, head);

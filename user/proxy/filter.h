@@ -22,6 +22,7 @@ struct filter {
 	struct buf raw;          /* the request's head as it came, while its body is collected */
 	struct buf body;         /* collected, without framing */
 	size_t max_body;         /* what may be collected; 0: nothing is */
+	const char *too_large;   /* what to say of a larger one; NULL: nothing of its own */
 	bool is_collected;       /* the body stands behind the printed head */
 };
 

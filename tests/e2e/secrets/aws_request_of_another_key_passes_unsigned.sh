@@ -15,10 +15,13 @@ expect 0 "$wrong" inside env WRONG_KEY=guessed "AWS_ACCESS_KEY_ID=$AWS_ACCESS_KE
 	/usr/bin/python3 "$E2E_SHARED/bin/aws.py" hash unsigned body presigned chunks
 none_audit event=secret_injected
 # the placeholder itself is never sent anywhere, and what cannot be signed is said so
-expect 0 '^403 503 503' inside sh -c 'ask() { curl -sS -o /dev/null -w "%{http_code} " "$@"; }
+expect 0 '^403 503 503 413' inside sh -c 'ask() { curl -sS -o /dev/null -w "%{http_code} " "$@"; }
 	ask https://gh.test/ -H "X: $AWS_SECRET_ACCESS_KEY"
 	ask https://gh.test/ -H "Authorization: AWS4-ECDSA-P256-SHA256 Credential=x"
-	ask "https://gh.test/?X-Amz-Algorithm=AWS4-ECDSA-P256-SHA256"'
+	ask "https://gh.test/?X-Amz-Algorithm=AWS4-ECDSA-P256-SHA256"
+	head -c 9000000 /dev/zero | ask https://gh.test/ -H "X-Amz-Date: 20130524T000000Z" --data-binary @- \
+		-H "Authorization: AWS4-HMAC-SHA256 Credential=A/20130524/r/iam/aws4_request, SignedHeaders=host, Signature=$(printf %064d 0)"'
 audit reason=placeholder-leak host=gh.test
 audit 2 reason=secret-unavailable "detail=~SigV4A"
+audit status=413 "detail=~x-amz-content-sha256"
 verified
