@@ -394,6 +394,15 @@ static uint64_t patience_ms(const struct mux *m)
 	return m->is_server || m->streams ? HTTP_IDLE_LIMIT_MS : ORIGIN_IDLE_MS;
 }
 
+/* Streams with a half have limits of their own. */
+static bool has_owned_stream(const struct mux *m)
+{
+	for (const struct stream *s = m->streams; s; s = s->next)
+		if (!s->is_orphan)
+			return true;
+	return false;
+}
+
 static void on_timeout(struct loop_timer *timer)
 {
 	struct conn *c = CONTAINER_OF(timer, struct conn, timer);
@@ -401,8 +410,8 @@ static void on_timeout(struct loop_timer *timer)
 	uint64_t idle_ms = loop_now_ms(c->proxy->loop) - m->last_ms;
 	uint64_t limit_ms = patience_ms(m);
 
-	if (m->is_heard && m->streams && !m->fields) {
-		conn_set_timer(c, limit_ms, on_timeout); /* its streams have limits of their own */
+	if (m->is_heard && has_owned_stream(m) && !m->fields) {
+		conn_set_timer(c, limit_ms, on_timeout);
 	} else if (idle_ms < limit_ms) {
 		conn_set_timer(c, limit_ms - idle_ms, on_timeout);
 	} else {

@@ -202,13 +202,26 @@ void stream_on_fields(struct stream *s, struct h2_fields *f, bool is_end)
 		stream_tell(s, EPOLLIN);
 }
 
+/*
+ * Body bytes nobody waits for. A request that was answered before it was whole may go on for a
+ * while, as over HTTP/1: clients that meet the reset at once take the answer for lost (curl 7.88),
+ * though RFC 9113 section 8.1 tells them to keep it.
+ */
+static void throw_away(struct stream *s, size_t n)
+{
+	pay(s, n);
+	s->drained += n;
+	if (s->is_orphan && s->is_end_sent && s->drained > MUX_WINDOW)
+		stream_reset(s, NGHTTP2_NO_ERROR);
+}
+
 void stream_on_data(struct stream *s, const void *data, size_t len_bytes)
 {
 	bool is_unwanted = s->is_orphan || s->error || s->fault;
 
 	s->owed += len_bytes;
 	if (is_unwanted) {
-		pay(s, len_bytes);
+		throw_away(s, len_bytes);
 		return;
 	}
 	if (s->in_off > s->in.len / 2) {
@@ -364,6 +377,6 @@ void stream_close(struct stream *s, bool is_reset)
 	(void)stream_hold(s);
 	if (is_reset || s->out_state != STREAM_SENT)
 		stream_reset(s, reset_code(s));
-	else if (s->is_end_sent && !stream_has_come(s))
-		stream_reset(s, s->mux->is_server ? NGHTTP2_NO_ERROR : NGHTTP2_CANCEL);
+	else if (s->is_end_sent && !stream_has_come(s) && !s->mux->is_server)
+		stream_reset(s, NGHTTP2_CANCEL);
 }

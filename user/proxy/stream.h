@@ -48,6 +48,7 @@ struct stream {
 	struct h2_shape out_shape;
 	uint64_t out_left;
 	struct h2_dechunk chunks;
+	size_t drained;       /* body bytes thrown away */
 	size_t held;          /* of the buffers, as counted in proxy->held_bytes */
 	bool is_told : 1;     /* in the kit's list */
 	bool is_new : 1;      /* a request nobody has taken */

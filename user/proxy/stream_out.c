@@ -263,7 +263,7 @@ void stream_on_sent(struct stream *s, size_t len_bytes)
 void stream_on_end_sent(struct stream *s)
 {
 	s->is_end_sent = true;
-	/* the answer is complete: the rest of the request is not wanted (RFC 9113 section 8.1) */
-	if (s->is_orphan && !stream_has_come(s))
-		stream_reset(s, NGHTTP2_NO_ERROR);
+	/* of a client's request the rest is thrown away for a while */
+	if (s->is_orphan && !stream_has_come(s) && !s->mux->is_server)
+		stream_reset(s, NGHTTP2_CANCEL);
 }
