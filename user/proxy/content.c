@@ -19,6 +19,7 @@
 /* Everything a refusal or a sieve may need is copied: the policy may be replaced meanwhile. */
 struct content {
 	bool has_mcp, denies_hosted;
+	bool wants_body;
 	bool asks_list;     /* the request holds a tools/list: its JSON answer is a list */
 	bool is_streamable; /* the client looks for answers in the response */
 	uint32_t rule;
@@ -146,6 +147,46 @@ static bool has_type(const struct http1_head *head, const char *type)
 
 /* --- the head */
 
+/* What stands behind each `charset` of a Content-Type is `=utf-8`, in quotes or not. */
+static bool has_plain_charset(struct http1_text value)
+{
+	static const char *const plain[] = {"=utf-8", "=\"utf-8\"", "=utf8"};
+	static const char word[] = "charset";
+	size_t n = sizeof(word) - 1;
+
+	for (size_t i = 0; i + n <= value.len; i++) {
+		bool is_plain = false;
+
+		if (strncasecmp(value.ptr + i, word, n) != 0)
+			continue;
+		for (size_t k = 0; k < ARRAY_SIZE(plain); k++) {
+			size_t len = strlen(plain[k]), end = i + n + len;
+
+			is_plain |= end <= value.len &&
+				!strncasecmp(value.ptr + i + n, plain[k], len) &&
+				(end == value.len || memchr("; \t", value.ptr[end], 3));
+		}
+		if (!is_plain)
+			return false;
+	}
+	return true;
+}
+
+/* A server that reads the body in another character set (UTF-7: `+ACI-` is a quote) reads another
+ * body. */
+static bool is_in_utf8(const struct http1_head *head)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < head->n_fields; i++) {
+		if (!http1_text_is(head->fields[i].name, "content-type"))
+			continue;
+		if (n++ || !has_plain_charset(head->fields[i].value))
+			return false;
+	}
+	return true;
+}
+
 /* Both ways to read the path must lead to a place for files. */
 static bool is_upload(const struct content *ct, const struct http1_head *head)
 {
@@ -188,6 +229,11 @@ int content_begin(
 		return refuse(ct, NEJ_REASON_FRAMING, STATUS_UNSUPPORTED,
 			"the body is compressed: send it as it is, the rule looks into it",
 			ret_why);
+	if (!is_in_utf8(head))
+		return refuse(ct, NEJ_REASON_FRAMING, STATUS_UNSUPPORTED,
+			"the body is not in UTF-8, or has two types: the rule looks into it",
+			ret_why);
+	ct->wants_body = true;
 	*ret_max = ct->has_mcp ? CONTENT_MAX_MCP : CONTENT_MAX_HOSTED;
 	return 1;
 }
@@ -353,6 +399,9 @@ int content_request(struct content *ct, struct http1_head *head, const struct bu
 {
 	int r = 0;
 
+	/* others may have wanted it */
+	if (!ct->wants_body)
+		body = NULL;
 	if (body && ct->has_mcp)
 		r = judge_mcp(ct, head, body, ret_why);
 	if (r == 0 && body && ct->denies_hosted)

@@ -11,7 +11,7 @@ EOP
 call() { # BODY [CURL-OPTION...]
 	local body=$1
 	shift
-	inside curl -sS --max-time 9 -H 'Content-Type: application/json' --data-binary "$body" \
+	inside curl -sS --max-time 9 -H "Content-Type: ${TYPE:-application/json}" --data-binary "$body" \
 		-H "Accept: ${ACCEPT:-application/json, text/event-stream}" -w ' %{http_code}' "$@" http://gh.test/mcp
 }
 one() { echo "{\"jsonrpc\":\"2.0\",\"id\":\"a\\u0062\",\"method\":\"tools/call\",\"params\":{\"name\":\"$1\"}}"; }
@@ -26,6 +26,7 @@ expect 0 'framing.* 400' call "$(one search | sed 's/}}$/,"Name":"delete_all"}}/
 expect 0 'framing.* 400' call "$(one search)$(one delete_all)"
 expect 0 'framing.* 400' call 'name=delete_all'
 expect 0 'framing.* 415' call "$(one search)" -H 'Content-Encoding: gzip'
+TYPE='application/json; charset=utf-7' expect 0 'framing.* 415' call "$(one search)"
 expect 0 'framing.* 400' call "$(one search)" -H 'Mcp-Name: delete_all'
 expect 0 'unknown-protocol.* 403' call '' -X GET -H 'Connection: Upgrade' -H 'Upgrade: websocket' \
 	-H 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==' -H 'Sec-WebSocket-Version: 13'

@@ -127,6 +127,16 @@ static void unreadable_requests_are_refused(void **state)
 		{"", CALL("search") "x", NEJ_REASON_FRAMING, 400},
 		{"Content-Encoding: gzip\r\n", CALL("search"), NEJ_REASON_FRAMING, 415},
 		{"Content-Encoding: identity\r\n", "x", NEJ_REASON_FRAMING, 400},
+		{"Content-Type: application/json; charset=utf-7\r\n", CALL("search"),
+			NEJ_REASON_FRAMING, 415},
+		{"Content-Type: application/json;Charset = utf-8\r\n", CALL("search"),
+			NEJ_REASON_FRAMING, 415},
+		{"Content-Type: application/json; charset=utf-8; charset=utf-16\r\n",
+			CALL("search"), NEJ_REASON_FRAMING, 415},
+		{"Content-Type: application/json; charset=utf-8le\r\n", CALL("search"),
+			NEJ_REASON_FRAMING, 415},
+		{"Content-Type: application/json\r\nContent-Type: application/json\r\n",
+			CALL("search"), NEJ_REASON_FRAMING, 415},
 		{"Mcp-Method: tools/list\r\n", CALL("search"), NEJ_REASON_FRAMING, 400},
 		{"Mcp-Name: delete\r\n", CALL("search"), NEJ_REASON_FRAMING, 400},
 		{"Mcp-Name: =?base64?ZGVsZXRl?=\r\n", CALL("search"), NEJ_REASON_FRAMING, 400},
@@ -154,6 +164,9 @@ static void headers_that_tell_the_truth_pass(void **state)
 	struct refusal why;
 
 	(void)state;
+	assert_int_equal(judge(ct, "Content-Type: application/json; CHARSET=\"Utf-8\"; a=b\r\n",
+				 CALL("search"), &why),
+		0);
 	assert_int_equal(judge(ct, "Mcp-Method: tools/call\r\nMcp-Name: =?Base64?c2VhcmNo?=\r\n",
 				 CALL("search"), &why),
 		0);
