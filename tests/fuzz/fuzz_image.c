@@ -22,7 +22,9 @@ static const char text[] =
 	"host_ports: [5432]\n"
 	"unix: [/run/x]\n"
 	"resolver: [192.0.2.53]\n"
+	"upstream: { p: { url: 'https://p.example', username: u, password: w } }\n"
 	"rules:\n"
+	"  - {allow: e.example, transport: upstream}\n"
 	"  - allow: GET,HEAD https://a.example/x/*/y/**\n"
 	"  - deny: [.b.example, '*.c.example', 'd.example:1-99']\n"
 	"  - {allow: [10.1.0.0/16, 192.0.2.7, '[2001:db8::]/32'], transport: kernel, note: why}\n"
@@ -67,6 +69,20 @@ static void ask_secrets(const struct policy *p, const struct host *h)
 	}
 }
 
+static void ask_upstream(const struct policy *p, uint32_t rule)
+{
+	struct policy_upstream u;
+
+	if (!policy_upstream(p, rule, &u))
+		return;
+	assert(u.port && u.host.len == strlen(u.host.name));
+	sum += (uint32_t)strlen(u.name) + (u.username ? (uint32_t)strlen(u.username) : 0) +
+		(u.password ? (uint32_t)strlen(u.password) : 0) +
+		(u.ca_path ? (uint32_t)strlen(u.ca_path) : 0);
+	for (size_t i = 0; i < u.ca_len; i++)
+		sum += (uint8_t)u.ca[i];
+}
+
 static void ask(const struct policy *p, const char *name, enum policy_scheme scheme, bool has_url)
 {
 	struct policy_decision d;
@@ -87,13 +103,15 @@ static void ask(const struct policy *p, const char *name, enum policy_scheme sch
 		assert(strlen(rule.text) < image_len &&
 			(!rule.note || strlen(rule.note) < image_len));
 	policy_decide_dns(p, &h, &d);
+	ask_upstream(p, d.rule);
 	ask_secrets(p, &h);
 }
 
 static void use(const struct policy *p)
 {
 	static const char *const names[] = {"a.example", "x.a.example", "b.example",
-		"y.x.c.example", "d.example", "10.1.2.3", "192.0.2.7", "[2001:db8::7]"};
+		"y.x.c.example", "d.example", "e.example", "10.1.2.3", "192.0.2.7",
+		"[2001:db8::7]"};
 	const struct policy_port *ports;
 	const struct policy_range *ranges;
 	const uint16_t *host_ports;

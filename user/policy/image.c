@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -157,6 +158,17 @@ static bool has_sound_texts(const struct policy *p, int section)
 	return true;
 }
 
+/* Truth values are looked at as bytes: any other than 0 and 1 is undefined as a bool. */
+static bool is_sound_host(const struct host *h)
+{
+	uint8_t is_embedded, is_local;
+
+	memcpy(&is_embedded, &h->is_embedded, 1);
+	memcpy(&is_local, &h->is_local, 1);
+	return h->kind <= HOST_ADDR && is_embedded <= 1 && is_local <= 1 && h->len &&
+		h->len <= HOST_MAX_BYTES && strnlen(h->name, sizeof(h->name)) == h->len;
+}
+
 static bool has_sound_upstreams(const struct policy *p)
 {
 	const struct image_upstream *all = image_at(p, IMAGE_UPSTREAMS);
@@ -168,8 +180,7 @@ static bool has_sound_upstreams(const struct policy *p)
 		if (u->name >= bytes || u->ca_path >= bytes || u->username >= bytes ||
 			u->password >= bytes || !is_text(p, u->ca))
 			return false;
-		if (!u->port || u->is_tls > 1 || u->is_by_name > 1 || u->host.kind > HOST_ADDR ||
-			u->host.len > HOST_MAX_BYTES || u->host.name[u->host.len])
+		if (!u->port || u->is_tls > 1 || u->is_by_name > 1 || !is_sound_host(&u->host))
 			return false;
 	}
 	return true;

@@ -31,7 +31,7 @@ struct guest {
 	struct loop_io io;
 	struct loop_timer timer;
 	struct front *front;
-	struct guest *next, **prev; /* the newest first */
+	struct guest *next, **prev; /* the oldest first */
 	struct session *tls;
 	bool is_shaken; /* or plain */
 	struct buf head;
@@ -40,7 +40,7 @@ struct guest {
 struct front {
 	struct front_options o;
 	struct door *doors;
-	struct guest *guests;
+	struct guest *guests, **last;
 	size_t n_guests;
 	struct http1_head head; /* scratch */
 	char buf[READ_BYTES];   /* scratch */
@@ -53,6 +53,7 @@ int front_new(const struct front_options *options, struct front **ret)
 	if (!f)
 		return -ENOMEM;
 	f->o = *options;
+	f->last = &f->guests;
 	*ret = f;
 	return 0;
 }
@@ -75,6 +76,8 @@ static int guest_leave(struct guest *g)
 	*g->prev = g->next;
 	if (g->next)
 		g->next->prev = g->prev;
+	else
+		f->last = g->prev;
 	f->n_guests--;
 	if (g->head.data)
 		explicit_bzero(g->head.data, g->head.cap); /* credentials */
@@ -182,12 +185,8 @@ static void guest_on_timeout(struct loop_timer *timer)
 
 static void drop_oldest(struct front *f)
 {
-	struct guest *g = f->guests;
-
-	while (g && g->next)
-		g = g->next;
-	if (g)
-		guest_drop(g);
+	if (f->guests)
+		guest_drop(f->guests);
 }
 
 static void guest_new(struct front *f, int fd)
@@ -211,11 +210,9 @@ static void guest_new(struct front *f, int fd)
 	buf_init(&g->head);
 	g->io.on_ready = guest_on_ready;
 	g->timer.on_timeout = guest_on_timeout;
-	g->next = f->guests;
-	g->prev = &f->guests;
-	if (g->next)
-		g->next->prev = &g->next;
-	f->guests = g;
+	g->prev = f->last;
+	*f->last = g;
+	f->last = &g->next;
 	f->n_guests++;
 	if (loop_add(f->o.loop, &g->io, fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET) < 0) {
 		g->io.fd = fd;

@@ -19,17 +19,15 @@
 #include "../base/cleanup.h"
 #include "../base/log.h"
 #include "../proxy/front.h"
-#include "../tls/context.h"
 #include "../tls/hmac.h"
-#include "../tls/session.h"
 #include "../wire/basic.h"
+#include "certificate.h"
 #include "companion.h"
 #include "isolate.h"
 #include "shed.h"
 
 #define EXIT_BROKEN 1
 #define LEAVE_POLL_MS 100
-#define MAX_PEM_BYTES (256u << 10)
 
 struct house;
 
@@ -45,13 +43,6 @@ struct resident {
 	struct proxy *proxy;
 };
 
-/* A certificate, and those before it, whose connections may still be there. */
-struct dress {
-	struct dress *older;
-	struct context *cx;
-	struct session_io *io;
-};
-
 struct house {
 	const struct handoff *handoff;
 	const struct handoff_state *state;
@@ -60,7 +51,7 @@ struct house {
 	struct resolve *resolve;
 	struct audit_ring *ring;
 	struct front *front;
-	struct dress *dress; /* the newest; NULL: plain HTTP */
+	struct certificate *certificate; /* NULL: plain HTTP */
 	struct loop_io control;
 	struct loop_timer leave;
 	struct resident *first; /* the stranger is the last */
@@ -69,13 +60,16 @@ struct house {
 
 /* --- who is it? */
 
+/* The stranger when there is none. Goes through all of them, so that how long it takes says nothing
+ * of which there are. */
 static struct resident *find_name(struct house *h, const char *name)
 {
-	struct resident *r = h->first;
+	struct resident *found = &h->stranger;
 
-	while (r != &h->stranger && strcmp(r->name, name) != 0)
-		r = r->next;
-	return r;
+	for (struct resident *r = h->first; r != &h->stranger; r = r->next)
+		if (strcmp(r->name, name) == 0)
+			found = r;
+	return found;
 }
 
 /* Two fields of this name are nobody's. */
@@ -195,13 +189,12 @@ static struct resident *add_resident(struct house *h, const char *name)
 
 static void on_gone(struct house *h, const struct gatehouse_message *m)
 {
-	struct resident **at = &h->first, *r;
+	struct resident *r = find_name(h, m->name), **at = &h->first;
 
-	while (*at != &h->stranger && strcmp((*at)->name, m->name) != 0)
-		at = &(*at)->next;
-	r = *at;
 	if (r == &h->stranger)
 		return;
+	while (*at != r)
+		at = &(*at)->next;
 	*at = r->next;
 	resident_free(r);
 }
@@ -239,62 +232,12 @@ static void on_set(struct house *h, const struct gatehouse_message *m, int fd)
 
 /* --- the certificate */
 
-/* What the descriptor holds; caller wipes and frees. Empty without any. */
-static int read_pem(int fd, struct buf *ret)
-{
-	char part[4096];
-	ssize_t n;
-
-	buf_reserve(ret, MAX_PEM_BYTES); /* never moved, so wiped whole */
-	if (fd < 0 || (lseek(fd, 0, SEEK_SET) < 0 && errno != ESPIPE))
-		return -EBADF;
-	while ((n = read(fd, part, sizeof(part))) > 0 && ret->len + (size_t)n < MAX_PEM_BYTES)
-		buf_add(ret, part, (size_t)n);
-	explicit_bzero(part, sizeof(part));
-	return n < 0 ? -errno : n > 0 ? -EFBIG : ret->is_failed ? -ENOMEM : 0;
-}
-
-static void dress_free(struct dress *d)
-{
-	if (!d)
-		return;
-	session_io_free(d->io);
-	context_free(d->cx);
-	free(d);
-}
-
-DEFINE_CLEANUP(struct dress, dress_free);
-
-static int put_on(struct house *h, const struct buf *pem, const char **ret_what)
-{
-	_cleanup_(dress_free_ptr)
-	struct dress *d = calloc(1, sizeof(*d));
-	int r = d ? context_new_fixed(pem->data, pem->len, &d->cx, ret_what) : -ENOMEM;
-
-	if (r >= 0)
-		r = session_io_new(d->cx, &d->io);
-	if (r < 0)
-		return r;
-	d->older = h->dress;
-	h->dress = d;
-	front_set_tls(h->front, d->io);
-	d = NULL;
-	return 0;
-}
-
 static int take_certificate(struct house *h, int fd, const char **ret_what)
 {
-	struct buf pem;
-	int r;
+	int r = certificate_read(&h->certificate, fd, ret_what);
 
-	buf_init(&pem);
-	*ret_what = "the certificate";
-	r = read_pem(fd, &pem);
-	if (r >= 0 && pem.len)
-		r = put_on(h, &pem, ret_what);
-	if (pem.data)
-		explicit_bzero(pem.data, pem.cap);
-	buf_done(&pem);
+	if (r >= 0 && h->certificate)
+		front_set_tls(h->front, certificate_io(h->certificate));
 	return r;
 }
 

@@ -21,6 +21,7 @@
 #include "../base/num.h"
 #include "../dns/resolve.h"
 #include "../kernel/link.h"
+#include "certificate.h"
 
 #define DEFAULT_AUDIT "/var/log/nej/gateway.jsonl"
 #define RUN_DIR "/run/nej/" GATEWAY_NAME
@@ -29,7 +30,6 @@
 #define ROTATE_KEEP 8
 #define BACKLOG 1024
 #define SEND_LIMIT_S 5
-#define MAX_PEM_BYTES (256u << 10)
 
 static int failed(int error, const char *what)
 {
@@ -258,7 +258,7 @@ static int add_file(struct buf *b, const char *path, mode_t forbidden)
 		return -errno;
 	if (st.st_mode & forbidden)
 		return -EPERM;
-	r = file_read_fd(fd, MAX_PEM_BYTES / 2, &data, &len);
+	r = file_read_fd(fd, CERTIFICATE_MAX_BYTES / 2, &data, &len);
 	if (r < 0)
 		return r;
 	buf_add(b, data, len);
@@ -290,7 +290,7 @@ int gateway_read_pem(const struct gateway_options *o, int *ret_fd, const char **
 	if (!o->tls_cert)
 		return 0;
 	buf_init(&pem);
-	buf_reserve(&pem, MAX_PEM_BYTES); /* never moved, so wiped whole */
+	buf_reserve(&pem, CERTIFICATE_MAX_BYTES); /* never moved, so wiped whole */
 	*ret_what = o->tls_cert;
 	r = add_file(&pem, o->tls_cert, 0);
 	if (r >= 0) {
