@@ -166,6 +166,16 @@ void loop_hook_add(struct loop *loop, struct loop_hook *hook)
 	loop->hooks = hook;
 }
 
+void loop_hook_del(struct loop *loop, struct loop_hook *hook)
+{
+	struct loop_hook **at = &loop->hooks;
+
+	while (*at && *at != hook)
+		at = &(*at)->next;
+	if (*at)
+		*at = hook->next;
+}
+
 static void run_timers(struct loop *loop)
 {
 	while (loop->n_timers && loop->heap[1]->due_ms <= loop->now_ms && !loop->is_stopped) {

@@ -50,6 +50,8 @@ int loop_timer_set(struct loop *loop, struct loop_timer *timer, uint64_t in_ms);
 void loop_timer_del(struct loop *loop, struct loop_timer *timer);
 
 void loop_hook_add(struct loop *loop, struct loop_hook *hook);
+/* Not from inside a hook. */
+void loop_hook_del(struct loop *loop, struct loop_hook *hook);
 
 /* Runs until loop_stop; returns the value given there, or negative errno. */
 int loop_run(struct loop *loop);

@@ -160,6 +160,7 @@ void mux_kit_free(struct mux_kit *kit)
 	buf_done(&kit->out);
 	h2_list_done(&kit->list);
 	loop_timer_del(kit->proxy->loop, &kit->again);
+	loop_hook_del(kit->proxy->loop, &kit->hook);
 	free(kit);
 }
 

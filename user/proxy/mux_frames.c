@@ -270,12 +270,20 @@ static int on_send_data(nghttp2_session *session, nghttp2_frame *frame, const ui
 	return out->len >= MUX_OUT_BYTES ? NGHTTP2_ERR_PAUSE : 0;
 }
 
+static bool is_their_fault(uint32_t code)
+{
+	return code == NGHTTP2_PROTOCOL_ERROR || code == NGHTTP2_FLOW_CONTROL_ERROR ||
+		code == NGHTTP2_STREAM_CLOSED || code == NGHTTP2_REFUSED_STREAM;
+}
+
 static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
 {
 	bool is_message = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
 	struct stream *s;
 
-	(void)user_data;
+	/* what made us reset a stream may have cost a request's work (CVE-2025-8671) */
+	if (frame->hd.type == NGHTTP2_RST_STREAM && is_their_fault(frame->rst_stream.error_code))
+		(void)note_nuisance(user_data, "a storm of streams that must be reset");
 	if (!is_message || !(frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
 		return 0;
 	s = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);

@@ -462,6 +462,31 @@ static void storms_and_floods_end_the_connection(void **state)
 	}
 }
 
+static void open_one(struct pair *p, int i)
+{
+	raw_head(p, 2 * i + 1, false, ":method=GET|:scheme=https|:path=/|:authority=a.test");
+}
+
+static void spoil_one(struct pair *p, int i)
+{
+	open_one(p, i);
+	raw_frame(p, 8, 0, 2 * i + 1, "\x7f\xff\xff\xff", 4); /* a window beyond its size */
+}
+
+/* A client that opens more than it may, or makes us do the resetting. */
+static void streams_we_must_reset_are_counted(void **state)
+{
+	static void (*const steps[])(struct pair * p, int i) = {open_one, spoil_one};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		struct pair *p = pair_new();
+
+		assert_true(provoke(p, steps[i], 3000) <= MUX_MAX_STREAMS + MUX_NUISANCES);
+		pair_free(p);
+	}
+}
+
 static void endless_head_ends_the_connection(void **state)
 {
 	struct pair *p = *state;
@@ -508,6 +533,7 @@ int main(void)
 		WITH_PAIR(malformed_requests_never_pass_for_whole),
 		WITH_PAIR(body_that_differs_from_its_length_is_reset),
 		cmocka_unit_test(storms_and_floods_end_the_connection),
+		cmocka_unit_test(streams_we_must_reset_are_counted),
 		WITH_PAIR(endless_head_ends_the_connection),
 		WITH_PAIR(other_protocols_are_closed),
 	};
