@@ -295,6 +295,8 @@ static int send_gathered(struct mux *m)
 	int r = half_send(m->carrier, m->other, m->half, out->data, out->len, 0);
 
 	m->last_ms = loop_now_ms(m->kit->proxy->loop);
+	if (m->kit->proxy->o.secrets && out->len)
+		explicit_bzero(out->data, out->len);
 	if (out->cap > 2 * MUX_OUT_BYTES)
 		buf_done(out);
 	return r;

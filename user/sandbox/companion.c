@@ -61,17 +61,22 @@ static int run(struct handing *h, const struct companion_plan *plan, pid_t *ret_
 {
 	const char *command = plan->command ? plan->command : COMPANION_COMMAND;
 	char *argv[] = {"nej", (char *)command, (char *)plan->name, NULL};
-	char *env[] = {NULL};
+	/* With secrets, what is freed is overwritten at once (glibc's manual, Memory Allocation
+	 * Tunables): the caches of its threads would keep it as it was. */
+	char *wiping[] = {
+		"GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.perturb=90", NULL};
+	char *none[] = {NULL};
 	posix_spawnattr_t attr;
-	sigset_t none;
+	sigset_t signals;
 	int r;
 
-	sigemptyset(&none);
+	sigemptyset(&signals);
 	posix_spawnattr_init(&attr);
 	/* a session of its own: the terminal's signals are not for it */
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
-	posix_spawnattr_setsigmask(&attr, &none);
-	r = -posix_spawn(ret_pid, "/proc/self/exe", &h->actions, &attr, argv, env);
+	posix_spawnattr_setsigmask(&attr, &signals);
+	r = -posix_spawn(ret_pid, "/proc/self/exe", &h->actions, &attr, argv,
+		plan->secrets_fd >= 0 ? wiping : none);
 	posix_spawnattr_destroy(&attr);
 	return r;
 }
