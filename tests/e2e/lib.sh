@@ -190,7 +190,7 @@ none_forwarded() { forwarded 0 "$@"; }
 
 # tenant NAME < YAML: a sandbox of the gateway's; its password is the-password-of-NAME
 tenant() {
-	mkdir -p -m 700 "$E2E/policies"
+	mkdir -p "$E2E/policies" && chmod 700 "$E2E/policies"
 	(umask 077 && printf 'the-password-of-%s\n' "$1" >"$E2E/policies/$1.secret")
 	(umask 077 && cat >"$E2E/policies/$1.new") && mv "$E2E/policies/$1.new" "$E2E/policies/$1.yaml"
 }
