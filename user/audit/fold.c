@@ -89,7 +89,8 @@ static void make_key(struct buf *b, const struct audit_event *e)
 	add_text(b, e->host, AUDIT_MAX_HOST);
 	add_text(b, e->method, AUDIT_MAX_METHOD);
 	add_text(b, e->url, AUDIT_MAX_URL);
-	if (!e->host.ptr && !e->has_addr)
+	/* who tried is all that is known of a stranger */
+	if ((!e->host.ptr && !e->has_addr) || e->reason == NEJ_REASON_CREDENTIALS)
 		add_text(b, e->detail, AUDIT_MAX_DETAIL);
 }
 

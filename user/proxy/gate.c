@@ -23,7 +23,7 @@ static bool is_shut(struct proxy *p, struct refusal *ret_why)
 /* Who tries is all the record can say of a stranger. */
 static const char *note_peer(struct conn *c)
 {
-	char text[ENDPOINT_TEXT_BYTES];
+	char text[ADDR_TEXT_BYTES];
 	struct sockaddr_storage sa;
 	socklen_t len = sizeof(sa);
 	struct endpoint peer;
@@ -31,7 +31,7 @@ static const char *note_peer(struct conn *c)
 	if (getpeername(c->client.io.fd, (struct sockaddr *)&sa, &len) < 0 ||
 		endpoint_from_sockaddr((struct sockaddr *)&sa, &peer) < 0)
 		return NULL;
-	snprintf(c->proxy->note, sizeof(c->proxy->note), "from %s", endpoint_print(&peer, text));
+	snprintf(c->proxy->note, sizeof(c->proxy->note), "from %s", addr_print(&peer.addr, text));
 	return c->proxy->note;
 }
 

@@ -113,6 +113,51 @@ static void hostile_texts_stay_one_ascii_object_a_line(void **state)
 	folder_remove(&f);
 }
 
+/* A gateway's log: the generation says whose policy decided, and equal refusals of two sandboxes stay
+ * two. Rules of a policy that was forgotten are not told. */
+static void one_log_holds_several_sandboxes_apart(void **state)
+{
+	struct audit_event e = event_of(AUDIT_NETWORK_BLOCKED, "evil.test");
+	struct audit_sink_options o;
+	struct audit_sink *sink;
+	struct folder f;
+	size_t len;
+
+	(void)state;
+	folder_make(&f);
+	o = folder_options(&f);
+	o.sandbox = "+gateway";
+	o.n_policies = 3;
+	assert_int_equal(audit_sink_open(&o, &sink), 0);
+	audit_sink_set_sandbox(sink, 7, "one",
+		"00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff", lookup, NULL);
+	audit_sink_set_sandbox(sink, 8, "two", NULL, NULL, NULL);
+	for (uint32_t i = 0; i < 6; i++) {
+		e.generation = i % 3 + 7;
+		e.rule = 2;
+		audit_sink_add(sink, &e);
+	}
+	audit_sink_forget(sink, 7);
+	e = event_of(AUDIT_NETWORK_ALLOWED, "late.test");
+	e.generation = 7;
+	e.rule = 2;
+	audit_sink_add(sink, &e);
+	audit_sink_close(sink);
+	_cleanup_free_ char *data = folder_read(f.log, &len);
+	assert_non_null(strstr(data,
+		"\"sandbox\":\"one\",\"event\":\"network_blocked\","
+		"\"layer\":\"proxy\",\"reason\":\"no-rule\",\"rule\":{\"line\":5"));
+	assert_non_null(strstr(data,
+		"\"sandbox\":\"two\",\"event\":\"network_blocked\","
+		"\"layer\":\"proxy\",\"reason\":\"no-rule\",\"rule\":null,"
+		"\"policy\":null"));
+	assert_non_null(strstr(data,
+		"\"sandbox\":\"+gateway\",\"event\":\"network_allowed\","
+		"\"layer\":\"proxy\",\"reason\":\"rule\",\"rule\":null"));
+	assert_int_equal(folder_verify(&f).fault, VERIFY_GOOD);
+	folder_remove(&f);
+}
+
 /* Sum of `count` over the records that hold needle. */
 static uint64_t sum_counts(const struct folder *f, const char *needle, size_t *ret_records)
 {
@@ -488,6 +533,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(record_has_the_documented_keys_in_their_order),
 		cmocka_unit_test(hostile_texts_stay_one_ascii_object_a_line),
+		cmocka_unit_test(one_log_holds_several_sandboxes_apart),
 		cmocka_unit_test(repeats_within_a_second_become_one_record),
 		cmocka_unit_test(folds_come_out_when_their_second_is_over),
 		cmocka_unit_test(floods_of_different_names_are_folded_by_site_with_exact_counts),
