@@ -232,8 +232,12 @@ ssize_t stream_send(struct stream *s, const void *data, size_t len_bytes)
 	}
 	if (r == 0)
 		r = stream_hold(s);
-	if (r < 0)
+	if (r < 0) {
+		/* whoever waits for an answer must not wait for ever */
+		if (!s->error)
+			s->error = r;
 		return r;
+	}
 	s->is_blocked = left > 0;
 	return left == len_bytes && len_bytes ? -EAGAIN : (ssize_t)(len_bytes - left);
 }

@@ -216,6 +216,9 @@ int uplink_join(struct conn *c, const struct origin *want)
 		sit(u, seat);
 		return 0;
 	}
+	/* it was plain, and refused to be */
+	if (u && c->http->wants_h2)
+		u->is_plain = false;
 	if (!u)
 		u = uplink_new(c->proxy, want);
 	if (!u)
