@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "change.h"
 #include "check.h"
 #include "demo.h"
 #include "demo_client.h"
@@ -31,6 +32,9 @@ const struct command commands[] = {
 	{"suggest", cli_suggest, "print the policy lines that would have allowed what was denied"},
 	{"verify", cli_verify, "check the chain of an audit log"},
 	{"status", cli_status, "list running sandboxes and their counters"},
+	{"reload", cli_reload, "put another policy in force in a running sandbox"},
+	{"halt", cli_halt, "refuse all traffic of a sandbox at once"},
+	{"resume", cli_resume, "let a halted sandbox's policy decide again"},
 	{"env", cli_env, "print the variables a sandbox sets"},
 	{"gateway", cli_gateway, "serve many sandboxes as their forward proxy"},
 	{"doctor", cli_doctor, "say what this machine has of what nej uses"},

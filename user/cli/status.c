@@ -14,8 +14,11 @@
 #include "../base/log.h"
 #include "../audit/event.h"
 #include "../kernel/object.h"
+#include "../sandbox/control.h"
 #include "../sandbox/options.h"
 #include "../sandbox/state.h"
+
+#define ANSWER_MS 2000
 
 enum option_key {
 	KEY_JSON = 256,
@@ -76,6 +79,24 @@ static json_t *counters_of(const char *name)
 	return all;
 }
 
+/* What the supervisor itself says: its state, restarts of the worker. */
+static void add_live(json_t *j, const char *name)
+{
+	static const char *const keys[] = {"state", "worker_restarts", "audit_failed"};
+	json_t *request = json_pack("{s:s}", "command", "status"), *answer = NULL;
+	int r = control_ask(name, request, ANSWER_MS, &answer);
+
+	json_object_set_new(j, "state", json_string("starting"));
+	for (size_t i = 0; r == 0 && i < sizeof(keys) / sizeof(keys[0]); i++) {
+		json_t *value = json_object_get(answer, keys[i]);
+
+		if (value)
+			json_object_set(j, keys[i], value);
+	}
+	json_decref(request);
+	json_decref(answer);
+}
+
 static json_t *describe(const char *name, const struct state *s)
 {
 	char started[CLOCK_TEXT_BYTES] = "";
@@ -91,6 +112,8 @@ static json_t *describe(const char *name, const struct state *s)
 		(int)s->proxy_port);
 	if (j)
 		json_object_set_new(j, "counters", counters_of(name));
+	if (j && s->is_live)
+		add_live(j, name);
 	return j;
 }
 
@@ -134,7 +157,8 @@ static void print_plain(const json_t *j, bool is_long)
 {
 	bool is_live = json_is_true(json_object_get(j, "live"));
 
-	printf("%-20s %-9s %8lld  %-12s %s\n", text(j, "name"), is_live ? "running" : "left over",
+	printf("%-20s %-9s %8lld  %-12s %s\n", text(j, "name"),
+		is_live ? text(j, "state") : "left over",
 		(long long)json_integer_value(json_object_get(j, "pid")), text(j, "user"),
 		text(j, "policy"));
 	if (!is_live)

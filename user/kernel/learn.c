@@ -16,8 +16,8 @@ struct learn {
 	uint32_t next_id;
 	void (*on_hangup)(void *arg);
 	void *hangup_arg;
-	void (*on_descriptor)(void *arg, int fd);
-	void *descriptor_arg;
+	void (*on_word)(void *arg, const void *word, size_t len_bytes, int fd);
+	void *word_arg;
 };
 
 /* The socket is shared with other words of the supervisor; the longest of them. */
@@ -95,8 +95,8 @@ static void on_ready(struct loop_io *io, uint32_t events)
 
 		if (req)
 			req->on_done(req, m.reply.status);
-	} else if (fd >= 0 && l->on_descriptor) {
-		l->on_descriptor(l->descriptor_arg, TAKE_FD(fd));
+	} else if (l->on_word) {
+		l->on_word(l->word_arg, m.word, (size_t)n, TAKE_FD(fd));
 	}
 }
 
@@ -134,10 +134,11 @@ void learn_on_hangup(struct learn *l, void (*on_hangup)(void *arg), void *arg)
 	l->hangup_arg = arg;
 }
 
-void learn_on_descriptor(struct learn *l, void (*on_descriptor)(void *arg, int fd), void *arg)
+void learn_on_word(struct learn *l,
+	void (*on_word)(void *arg, const void *word, size_t len_bytes, int fd), void *arg)
 {
-	l->on_descriptor = on_descriptor;
-	l->descriptor_arg = arg;
+	l->on_word = on_word;
+	l->word_arg = arg;
 }
 
 int learn_addrs(struct learn *l, const struct host *name, const struct addr *addrs, size_t n_addrs,

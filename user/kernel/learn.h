@@ -47,8 +47,10 @@ int learn_addrs(struct learn *l, const struct host *name, const struct addr *add
 	uint32_t ttl_s, struct learn_request *req);
 /* Called once when the supervisor is gone. */
 void learn_on_hangup(struct learn *l, void (*on_hangup)(void *arg), void *arg);
-/* A message that is no reply brought a descriptor, which is the callee's from now on. */
-void learn_on_descriptor(struct learn *l, void (*on_descriptor)(void *arg, int fd), void *arg);
+/* A message that is no reply: its bytes, and the descriptor that came along or -1, which is the
+ * callee's from now on. */
+void learn_on_word(struct learn *l,
+	void (*on_word)(void *arg, const void *word, size_t len_bytes, int fd), void *arg);
 void learn_cancel(struct learn *l, struct learn_request *req);
 
 #endif

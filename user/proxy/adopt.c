@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Connections that others accepted: a gateway's, once it is known whose they are. And what happens to
- * open ones when their policy changes. See proxy.h; front.c is who accepts.
+ * Connections that others accepted: a gateway's, once it is known whose they are. See proxy.h;
+ * front.c is who accepts, review.c what happens to open ones when their policy changes.
  */
 #include <errno.h>
 #include <string.h>
@@ -53,50 +53,4 @@ void proxy_adopt(
 	c->client.tls = tls;
 	c->is_uncounted = r < 0;
 	conn_end(c, begin(c, first, len_bytes, r));
-}
-
-/* Requests are decided anew one by one; a tunnel was decided when it began. */
-static bool is_allowed_still(const struct conn *c)
-{
-	static const enum policy_scheme schemes[] = {
-		[AUDIT_APP_NONE] = POLICY_SCHEME_ANY,
-		[AUDIT_APP_TLS] = POLICY_SCHEME_HTTPS,
-		[AUDIT_APP_HTTP] = POLICY_SCHEME_HTTP,
-		[AUDIT_APP_DNS] = POLICY_SCHEME_TCP,
-		[AUDIT_APP_SOCKS5] = POLICY_SCHEME_ANY,
-		[AUDIT_APP_RAW] = POLICY_SCHEME_TCP,
-	};
-	const struct attempt *a = &c->attempt;
-	struct policy_decision d;
-	struct policy_ask ask = {.port = a->port, .scheme = schemes[a->app]};
-	struct host host;
-
-	if (c->dial)
-		return false; /* decided, and nothing went up yet: its client asks again */
-	if (c->setup)
-		return c->server.io.fd < 0;
-	if (c->http || !a->host)
-		return true;
-	if (host_parse(a->host, strlen(a->host), &host) < 0)
-		return false;
-	ask.host = &host;
-	policy_decide(*c->proxy->o.policy, &ask, &d);
-	return d.verdict != POLICY_DENY;
-}
-
-void proxy_review(struct proxy *proxy)
-{
-	struct conn *c, *next;
-
-	for (c = proxy->conns; c; c = next) {
-		next = c->next;
-		if (!is_allowed_still(c))
-			conn_close(c, CONN_RESET);
-	}
-}
-
-void proxy_cut(struct proxy *proxy)
-{
-	while (proxy->conns)
-		conn_close(proxy->conns, CONN_RESET);
 }

@@ -92,7 +92,6 @@ void conn_close(struct conn *c, int how)
 	p->n_conns--;
 	if (!c->is_uncounted)
 		quota_give_connection(p->o.quota);
-	free(c->attempt.host);
 	free(c);
 }
 

@@ -44,7 +44,8 @@ struct attempt {
 	uint64_t start_ns;
 	uint64_t ticket;
 	uint64_t bytes_out, bytes_in;
-	char *host; /* copy for the closing record; NULL: no record is open */
+	char *host; /* whom it reaches; NULL before */
+	char *url;  /* of a WebSocket: METHOD, blank, path; NULL */
 	uint32_t rule, generation;
 	uint16_t port;
 	uint8_t app, layer; /* enum audit_app, audit_layer */
@@ -151,11 +152,12 @@ struct setup {
 	bool is_socks, is_greeted, is_password_due; /* SOCKS5 */
 	bool is_answered; /* CONNECT or SOCKS5 got its yes: what is refused now is refused inside */
 	bool wants_json;
-	bool has_ech;     /* in the ClientHello; GREASE or real cannot be told apart */
-	bool has_h2;      /* in its ALPN */
-	bool is_shaking;  /* the client's bytes are TLS's now, see intercept.c */
-	bool has_spoken;  /* the server sent bytes before the client's were understood */
-	bool is_recorded; /* the audit record was put when it did */
+	bool has_ech;        /* in the ClientHello; GREASE or real cannot be told apart */
+	bool has_h2;         /* in its ALPN */
+	uint32_t generation; /* of the policy that let it be dialled */
+	bool is_shaking;     /* the client's bytes are TLS's now, see intercept.c */
+	bool has_spoken;     /* the server sent bytes before the client's were understood */
+	bool is_recorded;    /* the audit record was put when it did */
 	uint32_t rule;
 };
 

@@ -45,6 +45,7 @@ static int send_head(struct conn *c)
 static int settle(struct conn *c, const struct refusal *why)
 {
 	struct http *h = c->http;
+	struct refusal changed;
 	int r = uplink_dialled(c, why);
 
 	h->request = h->up.kind == HTTP1_BODY_NONE ? REQUEST_DONE : REQUEST_DIAL;
@@ -54,6 +55,9 @@ static int settle(struct conn *c, const struct refusal *why)
 	}
 	if (why)
 		return request_refuse(c, why);
+	/* another policy came into force meanwhile */
+	if (h->generation != *c->proxy->o.generation && !request_is_allowed(c, &changed))
+		return request_refuse(c, &changed);
 	return r < 0 ? r : send_head(c);
 }
 

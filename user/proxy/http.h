@@ -55,16 +55,16 @@ struct http {
 	size_t path_at;       /* where in url the path begins */
 	size_t method_len;    /* head begins with the method */
 	struct body up, down;
-	struct filter *filter; /* of the request; NULL: it passes none */
-	size_t held;           /* of the buffers, as counted in proxy->held_bytes */
-	uint64_t last_ms;      /* something moved */
-	uint32_t rule;
-	bool is_tls;        /* https: TLS on both sides */
-	bool is_fresh;      /* `in` holds bytes that were not looked at */
-	bool is_head;       /* HEAD: no body comes back */
-	bool is_old;        /* HTTP/1.0 client */
-	bool is_keep_alive; /* the client would send another */
-	bool is_websocket;  /* the upgrade was asked for */
+	struct filter *filter;     /* of the request; NULL: it passes none */
+	size_t held;               /* of the buffers, as counted in proxy->held_bytes */
+	uint64_t last_ms;          /* something moved */
+	uint32_t rule, generation; /* of the policy that decided */
+	bool is_tls;               /* https: TLS on both sides */
+	bool is_fresh;             /* `in` holds bytes that were not looked at */
+	bool is_head;              /* HEAD: no body comes back */
+	bool is_old;               /* HTTP/1.0 client */
+	bool is_keep_alive;        /* the client would send another */
+	bool is_websocket;         /* the upgrade was asked for */
 	bool wants_json;
 	bool is_host_port;
 	bool is_reused;   /* the server's connection served before: it may have gone */
@@ -98,6 +98,10 @@ int request_limit(struct conn *c);
 int request_refuse(struct conn *c, const struct refusal *why);
 
 int request_refuse_plainly(struct conn *c, enum nej_reason reason, const char *detail);
+/* Does the policy in force allow the request at hand too? Then h->rule is its rule. */
+bool request_is_allowed(struct conn *c, struct refusal *ret_why);
+/* review.c: may what goes on now go on? */
+bool http_is_allowed_still(struct conn *c, struct refusal *ret_why);
 /* The body is whole in the filter: prints the head and goes on. */
 int request_collected(struct conn *c);
 

@@ -75,8 +75,8 @@ static void intercept_on_timeout(struct loop_timer *timer)
 int intercept_start(struct conn *c)
 {
 	struct setup *s = c->setup;
-	int r = session_new_server(c->proxy->o.tls, &s->host, s->port, SESSION_ALPN_HTTP1 | SESSION_ALPN_H2, s->view,
-		s->view_len, &c->client.tls);
+	int r = session_new_server(c->proxy->o.tls, &s->host, s->port,
+		SESSION_ALPN_HTTP1 | SESSION_ALPN_H2, s->view, s->view_len, &c->client.tls);
 
 	if (r < 0)
 		return CONN_RESET;

@@ -60,8 +60,10 @@ int proxy_add_listener(struct proxy *proxy, int fd, bool is_eager);
 void proxy_adopt(
 	struct proxy *proxy, int fd, struct session *tls, const char *first, size_t len_bytes);
 
-/* The policy in force is another: ends the tunnels it does not allow. */
-void proxy_review(struct proxy *proxy);
+/* The policy in force is another: ends what it does not allow. Returns how many connections. */
+size_t proxy_review(struct proxy *proxy);
+/* Once all threads have it: counters of rules that are no more are given up. */
+void proxy_review_limits(struct proxy *proxy);
 void proxy_cut(struct proxy *proxy); /* ends all connections */
 
 size_t proxy_open_count(const struct proxy *proxy); /* connections open now */

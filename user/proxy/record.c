@@ -84,6 +84,14 @@ static void release(struct conn *c)
 	a->is_admitted = a->is_metered = false;
 }
 
+static void take_grant(struct attempt *a, uint32_t rule, const struct quota_grant *grant)
+{
+	a->rule = rule;
+	a->slot = grant->slot;
+	a->is_admitted = true;
+	a->is_metered = grant->is_metered;
+}
+
 int record_admit(struct conn *c, uint32_t rule, struct refusal *ret_why)
 {
 	struct attempt *a = &c->attempt;
@@ -103,11 +111,21 @@ int record_admit(struct conn *c, uint32_t rule, struct refusal *ret_why)
 			.retry_s = grant.retry_s};
 		return r;
 	}
-	a->rule = rule;
-	a->is_admitted = true;
-	a->slot = grant.slot;
-	a->is_metered = grant.is_metered;
+	take_grant(a, rule, &grant);
 	return 0;
+}
+
+void record_readmit(struct conn *c, uint32_t rule)
+{
+	struct attempt *a = &c->attempt;
+	struct quota_grant grant;
+
+	release(c);
+	/* what is there already may stay though there is no room for one more */
+	(void)quota_begin(
+		c->proxy->o.quota, *c->proxy->o.policy, rule, loop_now_ms(c->proxy->loop), &grant);
+	take_grant(a, rule, &grant);
+	a->generation = *c->proxy->o.generation;
 }
 
 int record_allowed(struct conn *c, const struct ask *ask, uint32_t rule, struct refusal *ret_why)
@@ -116,8 +134,11 @@ int record_allowed(struct conn *c, const struct ask *ask, uint32_t rule, struct 
 	struct audit_event e;
 	int r = record_admit(c, rule, ret_why);
 
-	if (r < 0 || !policy_audits_allowed(policy))
+	if (r < 0)
 		return r;
+	keep(c, ask, rule);
+	if (!policy_audits_allowed(policy))
+		return 0;
 	fill(c, AUDIT_NETWORK_ALLOWED, &e);
 	fill_ask(c, ask, &e);
 	e.reason = NEJ_REASON_RULE;
@@ -131,12 +152,11 @@ int record_allowed(struct conn *c, const struct ask *ask, uint32_t rule, struct 
 		return policy_fails_closed(policy) ? -ENOSPC : 0;
 	}
 	c->attempt.has_ticket = true;
-	keep(c, ask, rule);
 	return 0;
 }
 
 /* Of the attempt that goes on. */
-static void put_refused(struct conn *c, const struct refusal *why)
+void record_revoked(struct conn *c, const struct refusal *why)
 {
 	const struct attempt *a = &c->attempt;
 	struct ask ask = {.port = a->port, .app = a->app, .layer = a->layer};
@@ -151,7 +171,7 @@ void record_limit(struct conn *c, const char *detail)
 	const struct refusal why = {
 		.reason = NEJ_REASON_LIMIT, .rule = c->attempt.rule, .detail = detail};
 
-	put_refused(c, &why);
+	record_revoked(c, &why);
 }
 
 size_t record_room(const struct conn *c, bool is_out, size_t max_bytes)
@@ -188,7 +208,7 @@ int record_cut(struct conn *c)
 {
 	const struct refusal why = record_spent(c);
 
-	put_refused(c, &why);
+	record_revoked(c, &why);
 	return -EDQUOT;
 }
 
@@ -225,15 +245,11 @@ void record_secret(struct conn *c, enum audit_kind kind, const struct ask *ask, 
 	audit_ring_put(c->proxy->o.ring, &e, NULL);
 }
 
-void record_end(struct conn *c)
+static void put_totals(struct conn *c)
 {
 	struct attempt *a = &c->attempt;
 	struct audit_event e;
 
-	release(c);
-	if (!a->has_ticket)
-		return;
-	a->has_ticket = false;
 	fill(c, AUDIT_NETWORK_CLOSED, &e);
 	if (!audit_ring_amend(
 		    c->proxy->o.ring, a->ticket, a->bytes_out, a->bytes_in, e.duration_us)) {
@@ -247,6 +263,17 @@ void record_end(struct conn *c)
 			e.host = (struct audit_text){a->host, (uint32_t)strlen(a->host)};
 		audit_ring_put(c->proxy->o.ring, &e, NULL);
 	}
+}
+
+void record_end(struct conn *c)
+{
+	struct attempt *a = &c->attempt;
+
+	release(c);
+	if (a->has_ticket)
+		put_totals(c);
+	a->has_ticket = false;
 	free(a->host);
-	a->host = NULL;
+	free(a->url);
+	a->host = a->url = NULL;
 }

@@ -58,6 +58,10 @@ size_t record_room(const struct conn *c, bool is_out, size_t max_bytes);
 int record_bytes(struct conn *c, uint64_t bytes_out, uint64_t bytes_in);
 /* The refusal that this is. */
 struct refusal record_spent(const struct conn *c);
+/* Another policy is in force, whose rule allows the attempt that goes on. */
+void record_readmit(struct conn *c, uint32_t rule);
+/* The attempt that goes on is ended, and why. */
+void record_revoked(struct conn *c, const struct refusal *why);
 /* Puts it on record for an attempt that can only be cut. -EDQUOT. */
 int record_cut(struct conn *c);
 /* A credential was put into a request, or came back and was taken out. kind: AUDIT_SECRET_…; secret:

@@ -231,16 +231,34 @@ static int prepare(struct conn *c, struct http1_head *head, struct buf *body)
 	return h->head.is_failed ? -ENOMEM : request_dispatch(c);
 }
 
-static bool is_allowed(struct conn *c, const struct http1_head *head, struct http1_text path,
-	struct refusal *ret_why)
+/* h->head begins with the method, h->url says the rest. */
+bool request_is_allowed(struct conn *c, struct refusal *ret_why)
 {
 	enum policy_scheme scheme = c->http->is_tls ? POLICY_SCHEME_HTTPS : POLICY_SCHEME_HTTP;
 	struct http *h = c->http;
+	const struct http1_text method = {h->head.data, h->method_len};
+	struct http1_text path = {h->url.data + h->path_at, h->url.len - h->path_at};
 
+	h->generation = *c->proxy->o.generation;
+	if (path.len == 1 && *path.ptr == '*')
+		path.ptr = "/"; /* OPTIONS of the whole server */
 	if (h->is_host_port)
 		return gate_host_port(c->proxy, h->host_port, ret_why);
 	return gate_request(
-		c->proxy, scheme, &h->host, h->host_port, head->method, path, &h->rule, ret_why);
+		c->proxy, scheme, &h->host, h->host_port, method, path, &h->rule, ret_why);
+}
+
+bool http_is_allowed_still(struct conn *c, struct refusal *ret_why)
+{
+	struct http *h = c->http;
+
+	/* what waits is decided when it comes, or goes up */
+	if (h->response == RESPONSE_NONE)
+		return true;
+	if (!request_is_allowed(c, ret_why))
+		return false;
+	record_readmit(c, h->rule);
+	return true;
 }
 
 /* raw: the head as it came, for the time after its body is known. */
@@ -257,7 +275,7 @@ static int decide(struct conn *c, struct http1_head *head, const struct target *
 	buf_add(&h->head, head->method.ptr, head->method.len);
 	if (h->head.is_failed || h->url.is_failed)
 		return -ENOMEM;
-	if (!is_allowed(c, head, t->decide, &why))
+	if (!request_is_allowed(c, &why))
 		return request_refuse(c, &why);
 	r = filter_begin(c, head, &why);
 	if (r < 0)
@@ -270,6 +288,9 @@ int request_collected(struct conn *c)
 	struct http1_head *head = &c->proxy->head;
 	struct filter *f = c->http->filter;
 
+	if (c->http->generation != *c->proxy->o.generation)
+		return request_refuse_plainly(c, NEJ_REASON_POLICY_UNAVAILABLE,
+			"the policy changed while the request came in: send it again");
 	if (http1_parse_request(f->raw.data, f->raw.len, head) < 0)
 		return -EBADMSG;
 	/* the client's framing is over, and it has been told to go on */

@@ -5,6 +5,7 @@
  * request.c for the way up.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -175,6 +176,11 @@ static int switch_protocols(
 	r = send_down(c, out, 0);
 	if (r == -EDQUOT)
 		return request_limit(c);
+	/* what a policy that comes later is asked about */
+	if (r == 0 &&
+		asprintf(&c->attempt.url, "%.*s %.*s", (int)h->method_len, h->head.data,
+			(int)(h->url.len - h->path_at), h->url.data + h->path_at) < 0)
+		c->attempt.url = NULL;
 	return r < 0 ? r : pump_start(c, h->in.data, h->in.len);
 }
 

@@ -29,6 +29,7 @@ struct secret_book {
 struct secret_store {
 	pthread_mutex_t lock; /* held for a few instructions only */
 	struct secret_book *book;
+	struct secret_book *before; /* of the policy before */
 };
 
 /* --- locked memory */
@@ -165,16 +166,23 @@ int secret_store_new(struct secret_store **ret)
 	return 0;
 }
 
-/* The new state in force, the old one given up. */
+/* The new state in force, the old one given up; one of another policy stays until the next comes:
+ * threads change over to a new policy one after the other. */
 static void exchange(struct secret_store *s, struct secret_book *book)
 {
-	struct secret_book *old;
+	struct secret_book *old, *older = NULL;
 
 	pthread_mutex_lock(&s->lock);
 	old = s->book;
 	s->book = book;
+	if (!book || (old && strcmp(old->policy, book->policy))) {
+		older = s->before;
+		s->before = book ? old : NULL;
+		old = book ? NULL : old;
+	}
 	pthread_mutex_unlock(&s->lock);
 	secret_drop(old);
+	secret_drop(older);
 }
 
 int secret_store_set(struct secret_store *store, const struct policy *policy,
@@ -214,6 +222,8 @@ struct secret_book *secret_take(struct secret_store *store, const struct policy 
 	pthread_mutex_lock(&store->lock);
 	if (store->book && !strcmp(store->book->policy, policy_sha256(policy)))
 		book = secret_share(store->book);
+	else if (store->before && !strcmp(store->before->policy, policy_sha256(policy)))
+		book = secret_share(store->before);
 	pthread_mutex_unlock(&store->lock);
 	return book;
 }

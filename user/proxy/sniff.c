@@ -135,12 +135,47 @@ static int refuse_plainly(struct conn *c, enum nej_reason reason, const char *de
 
 /* --- dialling */
 
+/* Another policy came into force while it was dialled: it has to allow it too. */
+static bool is_allowed_still(struct conn *c, struct refusal *ret_why)
+{
+	static const enum policy_scheme schemes[] = {
+		[AUDIT_APP_TLS] = POLICY_SCHEME_HTTPS,
+		[AUDIT_APP_HTTP] = POLICY_SCHEME_HTTP,
+		[AUDIT_APP_RAW] = POLICY_SCHEME_TCP,
+	};
+	struct setup *s = c->setup;
+	struct gate_pass pass;
+	bool is_allowed;
+
+	if (s->generation == *c->proxy->o.generation)
+		return true;
+	if (s->is_host_port)
+		return gate_host_port(c->proxy, s->port, ret_why);
+	if (s->app == AUDIT_APP_NONE && s->kind != SETUP_TRANSPARENT)
+		is_allowed = gate_any(c->proxy, &s->host, s->port, &pass, ret_why);
+	else
+		is_allowed = gate_connection(c->proxy,
+			s->app == AUDIT_APP_NONE ? POLICY_SCHEME_TCP : schemes[s->app], &s->host,
+			s->port, &pass, ret_why);
+	if (is_allowed && s->app == AUDIT_APP_TLS && pass.is_inspect) {
+		*ret_why = (struct refusal){.reason = NEJ_REASON_POLICY_UNAVAILABLE,
+			.rule = pass.rule,
+			.detail = "the policy changed meanwhile: connect again"};
+		return false;
+	}
+	s->rule = pass.rule;
+	return is_allowed;
+}
+
 static void on_dialled(struct conn *c, const struct refusal *why)
 {
 	struct setup *s = c->setup;
+	struct refusal changed;
 	int r;
 
 	s->is_dialling = false;
+	if (!why && !is_allowed_still(c, &changed))
+		why = &changed;
 	r = why ? refuse(c, why) : s->reached(c);
 	if (r == 0 && c->setup)
 		r = setup_read(c);

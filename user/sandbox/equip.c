@@ -67,6 +67,8 @@ static int make_settings(struct sandbox *sb)
 		.uid = sb->id.worker_uid,
 		.generation = sb->generation,
 		.has_listener = sb->listeners.has,
+		.tls = (policy_inspects(sb->policy) ? HANDOFF_TLS_INSPECTS : 0u) |
+			(policy_has_tls_upstream(sb->policy) ? HANDOFF_TLS_UPSTREAM : 0u),
 		.proxy_port = sb->listeners.proxy_port,
 		.eager_port = sb->listeners.eager_port,
 		.stub_port = sb->listeners.stub_port,
@@ -106,7 +108,9 @@ static int make_state(struct sandbox *sb)
 /* The policy's own: what it inspects needs roots, what it hands out must be there. */
 static int make_trust(struct sandbox *sb)
 {
-	if (!policy_inspects(sb->policy))
+	sb->can_inspect = policy_inspects(sb->policy);
+	sb->can_tls = sb->can_inspect || policy_has_tls_upstream(sb->policy);
+	if (!sb->can_inspect)
 		return 0;
 	sb->companion_plan.roots_fd = anchors_roots_fd(&sb->anchors);
 	return sb->companion_plan.roots_fd < 0 ? sb->companion_plan.roots_fd : 0;
@@ -146,7 +150,7 @@ int equip_start(struct sandbox *sb)
 
 int equip_finish(struct sandbox *sb, const struct companion_ready *ready)
 {
-	if (!policy_inspects(sb->policy))
+	if (!sb->can_inspect)
 		return 0;
 	if (!ready->ca_len)
 		return -EBADMSG;

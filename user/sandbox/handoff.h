@@ -42,6 +42,11 @@ enum handoff_listener {
 	HANDOFF_LISTENER_COUNT,
 };
 
+enum handoff_tls {
+	HANDOFF_TLS_INSPECTS = 1, /* there are roots, and programs that trust an authority */
+	HANDOFF_TLS_UPSTREAM = 2, /* https forward proxies */
+};
+
 struct handoff {
 	uint32_t n_threads;
 	uint32_t uid; /* the worker becomes this user */
@@ -49,6 +54,7 @@ struct handoff {
 	uint32_t n_servers;
 	uint32_t n_host_addrs;
 	uint32_t has_listener; /* bit a handoff_listener */
+	uint32_t tls;          /* enum handoff_tls, or-ed: what it may be for */
 	uint16_t proxy_port, eager_port, stub_port, pad;
 	uint8_t synth6[8];
 	char sandbox[64]; /* its name */

@@ -30,6 +30,11 @@ enum init_word {
 	INIT_CONTINUE,     /* value: 1 to hand the terminal over first */
 	/* supervisor to worker */
 	INIT_SECRETS, /* the secrets were read anew; a memfd comes along (handoff.h) */
+	INIT_POLICY,  /* value: generation; its memfd comes along. Secrets of it may follow */
+	INIT_TURN,    /* that policy is in force now; what it forbids ends */
+	INIT_HALT,    /* every connection ends */
+	/* worker to supervisor */
+	INIT_TURNED, /* value: connections that ended, or negative errno: nothing was done */
 };
 
 struct init_message {

@@ -29,6 +29,7 @@
 #include "../base/clock.h"
 #include "../base/log.h"
 #include "../kernel/apply.h"
+#include "describe.h"
 #include "environment.h"
 #include "equip.h"
 #include "prepare.h"
@@ -64,20 +65,6 @@ static int open_cgroup(struct sandbox *sb)
 	}
 	sb->is_leftover = is_old || is_pinned;
 	return 0;
-}
-
-static void lookup_rule(void *arg, uint32_t generation, uint32_t rule, const char **ret_text,
-	unsigned int *ret_line, const char **ret_note)
-{
-	struct sandbox *sb = arg;
-	struct policy_rule_info info;
-
-	*ret_text = NULL;
-	if (generation != sb->generation || !policy_rule(sb->policy, rule, &info))
-		return;
-	*ret_text = info.text;
-	*ret_line = info.line;
-	*ret_note = info.note;
 }
 
 /* Rings of a dead supervisor hold what it could not write any more. */
@@ -131,7 +118,8 @@ static int open_audit(struct sandbox *sb)
 		return failed(r, sb->audit_path);
 	/* What a dead supervisor left was decided by another policy: its records name none. */
 	r = open_rings(sb);
-	audit_sink_set_policy(sb->sink, sb->generation, policy_sha256(sb->policy), lookup_rule, sb);
+	audit_sink_set_policy(
+		sb->sink, sb->generation, policy_sha256(sb->policy), prepare_lookup, sb);
 	return r;
 }
 
@@ -360,28 +348,12 @@ static int expect_namespaces(struct sandbox *sb, struct loading *l)
 	return SANDBOX_EXIT_MISSING;
 }
 
-static int write_state(const struct sandbox *sb)
+static int write_state(struct sandbox *sb)
 {
-	struct state s = {
-		.pid = getpid(),
-		.pid_start = state_pid_start(getpid()),
-		.started_us = clock_real_us(),
-		.uid = sb->id.uid,
-		.generation = sb->generation,
-		.proxy_port = sb->listeners.proxy_port,
-		.is_host_net = sb->options->is_host_net,
-		.inspects = policy_inspects(sb->policy),
-	};
 	int r;
 
-	snprintf(s.name, sizeof(s.name), "%s", sb->name);
-	snprintf(s.user, sizeof(s.user), "%s", sb->id.name);
-	snprintf(s.home, sizeof(s.home), "%s", sb->id.home);
-	snprintf(s.policy_sha256, sizeof(s.policy_sha256), "%s", policy_sha256(sb->policy));
-	snprintf(s.policy, sizeof(s.policy), "%s", sb->policy_path);
-	snprintf(s.audit, sizeof(s.audit), "%s", sb->audit_path);
-	snprintf(s.cgroup, sizeof(s.cgroup), "%s", sb->cgroup.path);
-	r = state_write(&s);
+	sb->started_us = clock_real_us();
+	r = describe(sb);
 	return r < 0 ? failed(r, "cannot write " STATE_ROOT) : 0;
 }
 

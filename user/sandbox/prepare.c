@@ -102,45 +102,74 @@ static bool find_policy(const struct sandbox *sb, char out[static PATH_MAX])
 }
 
 /* 1 if the sandbox's user could write the policy or a list it names, 0 if not, negative errno. */
-static int is_writable(const struct sandbox *sb, char culprit[static PATH_MAX])
+static int is_writable(const char *path, const struct policy *policy, const struct identity *id,
+	char culprit[static PATH_MAX])
 {
-	int r = file_is_writable_by(sb->policy_path, sb->id.uid, sb->id.gid, culprit);
+	int r = file_is_writable_by(path, id->uid, id->gid, culprit);
 	const char *list;
 
-	for (size_t i = 0; r == 0 && (list = policy_list_path(sb->policy, i)); i++) {
-		char path[2 * PATH_MAX];
-		const char *slash = strrchr(sb->policy_path, '/');
+	for (size_t i = 0; r == 0 && (list = policy_list_path(policy, i)); i++) {
+		char file[2 * PATH_MAX];
+		const char *slash = strrchr(path, '/');
 
-		snprintf(path, sizeof(path), "%.*s%s",
-			*list == '/' ? 0 : (int)(slash - sb->policy_path + 1), sb->policy_path,
-			list);
-		r = file_is_writable_by(path, sb->id.uid, sb->id.gid, culprit);
+		snprintf(file, sizeof(file), "%.*s%s", *list == '/' ? 0 : (int)(slash - path + 1),
+			path, list);
+		r = file_is_writable_by(file, id->uid, id->gid, culprit);
 	}
 	return r;
 }
 
-static int check_trust(const struct sandbox *sb)
+int prepare_trust(const char *path, const struct policy *policy, const struct identity *id,
+	char *why, size_t max_bytes)
 {
 	char culprit[PATH_MAX] = "";
-	const char *path = sb->policy_path;
-	int r = is_writable(sb, culprit);
+	int r = is_writable(path, policy, id, culprit);
 
 	if (r == 0)
 		return 0;
 	if (r > 0)
-		r = trust_has(path, policy_sha256(sb->policy));
+		r = trust_has(path, policy_sha256(policy));
 	if (r > 0)
 		return 0;
 	if (r < 0) {
-		log_error("cannot tell whether %s may be used: %s", path, strerror(-r));
+		snprintf(why, max_bytes, "cannot tell whether %s may be used: %s", path,
+			strerror(-r));
 		return SANDBOX_EXIT_FAILED;
 	}
-	if (trust_print_changes(path))
-		log_error("the policy %s has changed since it was trusted", path);
-	log_error("the policy could be written by the sandbox's own user %s (through %s): read it, "
-		  "then `nej trust %s`",
-		sb->id.name, culprit, path);
+	snprintf(why, max_bytes,
+		"the policy could be written by the sandbox's own user %s (through %s): read it, "
+		"then `nej trust %s`",
+		id->name, culprit, path);
 	return SANDBOX_EXIT_USAGE;
+}
+
+static int check_trust(const struct sandbox *sb)
+{
+	char why[2 * PATH_MAX + 256];
+	int r = prepare_trust(sb->policy_path, sb->policy, &sb->id, why, sizeof(why));
+
+	if (r == SANDBOX_EXIT_USAGE && trust_print_changes(sb->policy_path))
+		log_error("the policy %s has changed since it was trusted", sb->policy_path);
+	if (r)
+		log_error("%s", why);
+	return r;
+}
+
+void prepare_lookup(void *arg, uint32_t generation, uint32_t rule, const char **ret_text,
+	unsigned int *ret_line, const char **ret_note)
+{
+	struct sandbox *sb = arg;
+	const struct policy *p = generation == sb->generation ? sb->policy
+		: generation + 1 == sb->generation            ? sb->policy_before
+							      : NULL;
+	struct policy_rule_info info;
+
+	*ret_text = NULL;
+	if (!p || !policy_rule(p, rule, &info))
+		return;
+	*ret_text = info.text;
+	*ret_line = info.line;
+	*ret_note = info.note;
 }
 
 static int prepare_rules(struct sandbox *sb)

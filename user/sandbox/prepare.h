@@ -14,4 +14,13 @@ int prepare(struct sandbox *sb);
 /* Loads a policy and prints its errors. 0 or an exit status. */
 int prepare_policy(const char *path, struct policy **ret);
 
+/* May the sandbox's user not write it, or has it been trusted as it is? 0, or an exit status with
+ * why not. */
+int prepare_trust(const char *path, const struct policy *policy, const struct identity *id,
+	char *why, size_t max_bytes);
+
+/* audit_rule_lookup for the sink; arg is the sandbox. */
+void prepare_lookup(void *arg, uint32_t generation, uint32_t rule, const char **ret_text,
+	unsigned int *ret_line, const char **ret_note);
+
 #endif

@@ -78,12 +78,27 @@ void record_started(const struct sandbox *sb)
 	add_text(&b, "command", sb->options->argv[0]);
 	add_with(sb, &event, &b);
 
-	event = event_of(sb, AUDIT_POLICY_LOADED);
+	record_policy(sb);
+}
+
+void record_policy(const struct sandbox *sb)
+{
+	struct audit_event event = event_of(sb, AUDIT_POLICY_LOADED);
+	struct buf b;
+
 	buf_init(&b);
 	add_text(&b, "path", sb->policy_path);
 	add_text(&b, "sha256", policy_sha256(sb->policy));
 	add_number(&b, "generation", sb->generation);
 	add_with(sb, &event, &b);
+}
+
+void record_halted(const struct sandbox *sb, bool is_halted, const char *detail)
+{
+	struct audit_event event = event_of(sb, is_halted ? AUDIT_HALTED : AUDIT_RESUMED);
+
+	event.detail = text_of(detail);
+	audit_sink_add(sb->sink, &event);
 }
 
 void record_adopted(const struct sandbox *sb, uint64_t n_records)

@@ -33,6 +33,7 @@
 #include "delivery.h"
 #include "isolate.h"
 #include "shed.h"
+#include "turn.h"
 
 #define EXIT_BROKEN 1
 #define WORKER_STACK (256u << 10)
@@ -55,9 +56,8 @@ struct lane {
 struct runtime {
 	const struct handoff *handoff;
 	const struct handoff_state *state;
-	struct policy *policy;
-	const struct policy *policy_now;
-	uint32_t generation;
+	struct policy *policy; /* at the start; from then on turn's */
+	struct turn turn;
 	struct context *tls;
 	struct secret_store *secrets; /* NULL: the policy names none */
 	struct synth *synth;
@@ -125,7 +125,7 @@ static void on_denial(void *arg, const struct stub_denial *denial)
 		.proto = denial->proto,
 		.port = 53,
 		.rule = denial->rule,
-		.generation = rt->generation,
+		.generation = rt->turn.lanes[0].generation,
 		.count = 1,
 		.time_us = clock_real_us(),
 		.detail = {type, (uint32_t)strlen(type)},
@@ -192,8 +192,8 @@ static int lane_build(struct lane *lane, size_t i)
 	struct runtime *rt = lane->rt;
 	const struct handoff *h = rt->handoff;
 	struct proxy_options options = {
-		.policy = &rt->policy_now,
-		.generation = &rt->generation,
+		.policy = &rt->turn.lanes[i].policy,
+		.generation = &rt->turn.lanes[i].generation,
 		.synth = rt->synth,
 		.flows_fd = HANDOFF_FD_FLOWS,
 		.explicit4 = {.port = h->proxy_port},
@@ -223,6 +223,8 @@ static int lane_build(struct lane *lane, size_t i)
 	options.tls = lane->tls;
 	options.secrets = rt->secrets;
 	r = proxy_new(&options, &lane->proxy);
+	if (r >= 0)
+		r = turn_watch(&rt->turn, i, lane->loop, lane->proxy);
 	return r < 0 ? r : add_proxy_listeners(lane);
 }
 
@@ -242,16 +244,29 @@ static int add_stub_sockets(struct runtime *rt)
 
 /* The supervisor read the secrets anew. Values that cannot be taken are none: requests that need one
  * are refused until the next come. */
-static void on_secrets(void *arg, int fd)
+static void take_new_secrets(struct runtime *rt, int fd)
 {
-	struct runtime *rt = arg;
-	int r = rt->secrets ? delivery_take(fd, rt->policy_now, rt->secrets) : -EINVAL;
+	int r = rt->secrets ? delivery_take(fd, turn_policy(&rt->turn), rt->secrets) : -EINVAL;
 
-	close(fd);
 	if (r < 0 && rt->secrets)
 		secret_store_clear(rt->secrets);
 	if (r < 0)
 		log_error("secrets that were read anew cannot be used: %s", strerror(-r));
+}
+
+static void on_word(void *arg, const void *word, size_t len_bytes, int fd)
+{
+	_cleanup_close_ int descriptor = fd;
+	struct runtime *rt = arg;
+	struct init_message message;
+
+	if (len_bytes != sizeof(message))
+		return;
+	memcpy(&message, word, sizeof(message));
+	if (message.word == INIT_SECRETS)
+		take_new_secrets(rt, descriptor);
+	else
+		turn_do(&rt->turn, &message, descriptor);
 }
 
 static void on_hangup(void *arg)
@@ -265,7 +280,7 @@ static int stub_build(struct runtime *rt)
 {
 	struct stub_options options = {
 		.loop = rt->lanes[0].loop,
-		.policy = &rt->policy_now,
+		.policy = &rt->turn.lanes[0].policy,
 		.synth = rt->synth,
 		.resolve = rt->lanes[0].resolve,
 		.on_denial = on_denial,
@@ -277,7 +292,7 @@ static int stub_build(struct runtime *rt)
 	if (r < 0)
 		return r;
 	learn_on_hangup(rt->learn, on_hangup, rt);
-	learn_on_descriptor(rt->learn, on_secrets, rt);
+	learn_on_word(rt->learn, on_word, rt);
 	options.learn = rt->learn;
 	r = stub_new(&options, &rt->stub);
 	return r < 0 ? r : add_stub_sockets(rt);
@@ -289,9 +304,10 @@ static int tls_build(struct runtime *rt, const char **ret_step)
 {
 	static char roots[32];
 	const struct context_options options = {.sandbox = rt->handoff->sandbox,
-		.root_bundle = policy_inspects(rt->policy) ? roots : NULL};
+		.root_bundle = rt->handoff->tls & HANDOFF_TLS_INSPECTS ? roots : NULL};
 
-	if (!policy_inspects(rt->policy) && !policy_has_tls_upstream(rt->policy))
+	/* a policy that comes later may need it, if the first one did */
+	if (!rt->handoff->tls)
 		return 0;
 	snprintf(roots, sizeof(roots), "/proc/self/fd/%d", HANDOFF_FD_ROOTS);
 	return context_new(&options, &rt->tls, ret_step);
@@ -301,13 +317,13 @@ static int take_secrets(struct runtime *rt)
 {
 	int r;
 
-	if (!policy_secret_count(rt->policy_now))
+	if (!policy_secret_count(rt->policy))
 		return 0;
 	/* buffers through which values pass are overwritten when they are freed or moved */
 	mallopt(M_PERTURB, 0x5a);
 	r = secret_store_new(&rt->secrets);
 	if (r >= 0)
-		r = delivery_take(HANDOFF_FD_SECRETS, rt->policy_now, rt->secrets);
+		r = delivery_take(HANDOFF_FD_SECRETS, rt->policy, rt->secrets);
 	close(HANDOFF_FD_SECRETS);
 	return r;
 }
@@ -322,10 +338,11 @@ static int build(struct runtime *rt, const char **ret_step)
 	if (!rt->handoff || !rt->state || rt->handoff->n_threads < 1 ||
 		rt->handoff->n_threads > HANDOFF_MAX_THREADS)
 		return -EINVAL;
-	rt->generation = rt->handoff->generation;
 	*ret_step = "the policy";
 	r = policy_map(HANDOFF_FD_POLICY, &rt->policy);
-	rt->policy_now = rt->policy;
+	if (r >= 0)
+		r = turn_init(&rt->turn, rt->handoff->n_threads, rt->policy,
+			atomic_load(&rt->state->generation), HANDOFF_FD_CONTROL);
 	if (r >= 0) {
 		*ret_step = "synthetic addresses";
 		r = synth_new(rt->handoff->synth6, &rt->synth);

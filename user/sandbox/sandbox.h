@@ -31,9 +31,14 @@ struct sandbox {
 	int lock_fd;
 	struct identity id;
 	struct policy *policy;
+	struct policy *policy_before; /* records of it may still come; NULL */
+	bool is_halted, is_audit_failed;
+	bool can_tls;     /* the worker was started with TLS at all */
+	bool can_inspect; /* started with an authority, and programs that trust it */
 	struct secrets secrets;
 	struct anchors anchors; /* if the policy inspects */
 	uint32_t generation;
+	uint64_t started_us; /* CLOCK_REALTIME */
 	struct cgroup cgroup;
 	bool is_leftover; /* an earlier supervisor of this name died */
 	struct object *object;

@@ -214,7 +214,8 @@ int state_each(void (*on_name)(void *arg, const char *name), void *arg)
 	if (!dir)
 		return errno == ENOENT ? 0 : -errno;
 	while ((entry = readdir(dir)))
-		if (entry->d_name[0] != '.' && entry->d_name[0] != '+')
+		/* a name has no dot: NAME.sock is its control socket */
+		if (!strchr(entry->d_name, '.') && entry->d_name[0] != '+')
 			on_name(arg, entry->d_name);
 	closedir(dir);
 	return 0;

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +29,7 @@
 #include "../kernel/apply.h"
 #include "../kernel/events.h"
 #include "equip.h"
+#include "live.h"
 #include "record.h"
 #include "refused.h"
 #include "renew.h"
@@ -53,8 +55,8 @@ struct supervisor {
 	struct events *events;
 	struct refused *refused;
 	struct renew *renew; /* NULL: no secrets */
-	bool is_dirty;       /* the sink holds something to write */
-	bool is_audit_failed;
+	struct live *live;
+	bool is_dirty; /* the sink holds something to write */
 	bool is_worker_ready;
 	uint64_t restarts_ms[RESTARTS]; /* when, the oldest first */
 };
@@ -79,21 +81,14 @@ static void set_audit_failed(struct supervisor *sv, bool is_failed)
 {
 	struct sandbox *sb = sv->sb;
 
-	sv->is_audit_failed = is_failed;
+	sb->is_audit_failed = is_failed;
 	if (is_failed)
 		log_error("the audit log %s cannot be written%s", sb->audit_path,
 			policy_fails_closed(sb->policy) ? ": all traffic is refused until it can"
 							: "");
 	else
 		log_notice("the audit log %s can be written again", sb->audit_path);
-	if (!policy_fails_closed(sb->policy))
-		return;
-	atomic_store(
-		&sb->state->refuse, is_failed ? NEJ_REASON_AUDIT_UNAVAILABLE : NEJ_REASON_NONE);
-	sb->settings.flags &= ~NEJ_F_AUDIT_FAILED;
-	if (is_failed)
-		sb->settings.flags |= NEJ_F_AUDIT_FAILED;
-	object_settings(sb->object, &sb->settings);
+	live_apply_refusal(sb);
 }
 
 static void flush(struct supervisor *sv)
@@ -102,7 +97,7 @@ static void flush(struct supervisor *sv)
 	bool is_failed = audit_sink_is_failed(sv->sb->sink);
 
 	sv->is_dirty = false;
-	if (is_failed != sv->is_audit_failed)
+	if (is_failed != sv->sb->is_audit_failed)
 		set_audit_failed(sv, is_failed);
 	if (is_failed)
 		in_ms = RETRY_MS;
@@ -255,12 +250,14 @@ static void restart_worker(struct supervisor *sv)
 	unwatch_worker(sv);
 	companion_stop(&sv->sb->worker, 0);
 	drain(sv);
+	live_on_worker_end(sv->live);
 	if (!take_restart(sv)) {
 		record_worker(sv->sb, "too many restarts: not started again");
 		sv->is_dirty = true;
 		give_up_worker(sv, "five restarts within a minute");
 		return;
 	}
+	live_count_restart(sv->live);
 	log_warning("the worker ended; starting another");
 	record_worker(sv->sb, "it had ended");
 	sv->is_dirty = true;
@@ -293,18 +290,34 @@ static int take_ready(struct supervisor *sv)
 	return 0;
 }
 
+/* What the worker says that is no address to learn. */
+static int take_word(struct supervisor *sv, int fd)
+{
+	struct init_message message;
+	int r = init_recv(fd, &message, NULL);
+
+	if (r <= 0)
+		return r < 0 ? r : -EPIPE;
+	if (message.word != INIT_TURNED)
+		return -EBADMSG;
+	live_on_turned(sv->live, message.value);
+	return 0;
+}
+
 static void on_control(struct loop_io *io, uint32_t events)
 {
 	struct supervisor *sv = CONTAINER_OF(io, struct supervisor, control);
 	struct sandbox *sb = sv->sb;
+	struct init_message word;
 	int r;
 
 	(void)events;
-	if (!sv->is_worker_ready) {
+	if (!sv->is_worker_ready)
 		r = take_ready(sv);
-	} else {
+	else if (recv(io->fd, &word, sizeof(word), MSG_PEEK | MSG_TRUNC) == sizeof(word))
+		r = take_word(sv, io->fd);
+	else
 		r = apply_learn(sb->object, sb->policy, io->fd);
-	}
 	if (r == -EPIPE) {
 		loop_del(sv->loop, io, true); /* its end follows */
 	} else if (r == -EBADMSG) {
@@ -341,6 +354,23 @@ static void renew(struct supervisor *sv)
 
 	if (r < 0)
 		log_error("cannot read the secrets anew: %s", strerror(-r));
+}
+
+/* --- changes while it runs */
+
+static void on_live_record(void *arg)
+{
+	struct supervisor *sv = arg;
+
+	sv->is_dirty = true;
+}
+
+static void on_live_policy(void *arg)
+{
+	struct supervisor *sv = arg;
+
+	if (sv->renew)
+		renew(sv);
 }
 
 /* --- the command */
@@ -446,6 +476,7 @@ static int watch_signals(struct supervisor *sv)
 
 static int build(struct supervisor *sv)
 {
+	const struct live_hooks hooks = {on_live_record, on_live_policy, sv};
 	struct sandbox *sb = sv->sb;
 	int r = loop_new(&sv->loop);
 
@@ -465,6 +496,8 @@ static int build(struct supervisor *sv)
 		r = events_new(sv->loop, sb->object, add_kernel_event, sv, &sv->events);
 	if (r >= 0 && sb->secrets.n)
 		r = renew_new(sv->loop, &sb->secrets, on_renewed, sv, &sv->renew);
+	if (r >= 0)
+		r = live_new(sv->loop, sb, &hooks, &sv->live);
 	if (r >= 0 && sb->refused_fd >= 0)
 		r = refused_new(sv->loop, TAKE_FD(sb->refused_fd), add_family, sv, &sv->refused);
 	return r;
@@ -499,6 +532,7 @@ static void done(struct supervisor *sv)
 	sv->sb->n_types = refused_count(sv->refused, NEJ_REASON_SOCKET_TYPE);
 	refused_free(sv->refused);
 	renew_free(sv->renew);
+	live_free(sv->live);
 	events_free(sv->events);
 	cleanup_close(&signal_fd);
 	loop_free(sv->loop);

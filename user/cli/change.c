@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Asks sandboxes over their control sockets; what is done is sandbox/live.c's. */
+#include "change.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/log.h"
+#include "../sandbox/control.h"
+#include "../sandbox/options.h"
+#include "../sandbox/state.h"
+
+#define ANSWER_MS 60000 /* reading a large policy takes its time */
+
+enum option_key {
+	KEY_ALL = 256,
+};
+
+static const struct argp_option reload_options[] = {
+	{"policy", 'p', "FILE", 0, "From now on this one (default: the same file, read again)", 0},
+	{0},
+};
+static const struct argp_option all_options[] = {
+	{"all", KEY_ALL, NULL, 0, "Every sandbox on this machine", 0},
+	{0},
+};
+
+struct change {
+	const char *name, *policy, *command, *done;
+	bool is_all;
+	size_t n;
+	int status;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct change *c = state->input;
+
+	switch (key) {
+	case 'p':
+		c->policy = arg;
+		return 0;
+	case KEY_ALL:
+		c->is_all = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (c->name)
+			argp_error(state, "one sandbox at a time");
+		c->name = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!c->name == !c->is_all)
+			argp_error(state, "the name of a sandbox is missing%s",
+				c->is_all ? ", or --all is too much" : "");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static json_t *request_of(const struct change *c)
+{
+	json_t *request = json_pack("{s:s}", "command", c->command);
+	char path[PATH_MAX];
+
+	/* the supervisor has another working directory */
+	if (c->policy)
+		json_object_set_new(request, "policy",
+			json_string(realpath(c->policy, path) ? path : c->policy));
+	return request;
+}
+
+static void print_done(const struct change *c, const char *name, const json_t *answer)
+{
+	const json_t *generation = json_object_get(answer, "generation");
+	const json_t *ended = json_object_get(answer, "ended");
+
+	printf("%s: %s", name, c->done);
+	if (generation)
+		printf(" (generation %lld)", (long long)json_integer_value(generation));
+	if (ended)
+		printf(", %lld connection%s ended", (long long)json_integer_value(ended),
+			json_integer_value(ended) == 1 ? "" : "s");
+	putchar('\n');
+}
+
+static void say_no(struct change *c, const char *name, int error, const json_t *answer)
+{
+	const char *text = json_string_value(json_object_get(answer, "error"));
+
+	c->status = 1;
+	if (error == -ENOENT || error == -ECONNREFUSED)
+		log_error("no sandbox named %s runs here", name);
+	else if (error < 0)
+		log_error("cannot ask %s: %s%s", name, strerror(-error),
+			error == -EACCES ? " (run it with sudo)" : "");
+	else
+		log_error("%s: %s", name, text ? text : "it said no, and not why");
+}
+
+static void change(struct change *c, const char *name)
+{
+	json_t *request = request_of(c), *answer = NULL;
+	int r = control_ask(name, request, ANSWER_MS, &answer);
+
+	json_decref(request);
+	if (r == 0 && json_is_true(json_object_get(answer, "ok")))
+		print_done(c, name, answer);
+	else
+		say_no(c, name, r, answer);
+	json_decref(answer);
+}
+
+static void on_name(void *arg, const char *name)
+{
+	struct change *c = arg;
+	static struct state s;
+
+	if (state_read(name, &s) < 0 || !s.is_live)
+		return;
+	c->n++;
+	change(c, name);
+}
+
+static int run(struct change *c, const struct argp *argp, int argc, char **argv)
+{
+	int r;
+
+	if (argp_parse(argp, argc, argv, 0, NULL, c) != 0)
+		return SANDBOX_EXIT_USAGE;
+	if (c->name) {
+		change(c, c->name);
+		return c->status;
+	}
+	r = state_each(on_name, c);
+	if (r < 0) {
+		log_error("cannot read " STATE_ROOT ": %s%s", strerror(-r),
+			r == -EACCES ? " (run it with sudo)" : "");
+		return SANDBOX_EXIT_USAGE;
+	}
+	if (!c->n)
+		printf("no sandbox runs here\n");
+	return c->status;
+}
+
+int cli_reload(int argc, char **argv)
+{
+	static const struct argp argp = {.options = reload_options,
+		.parser = parse,
+		.args_doc = "NAME",
+		.doc = "Puts another policy in force, whole or not at all, and ends what it "
+		       "forbids. Secrets are read anew."};
+	struct change c = {.command = "reload", .done = "the policy is in force"};
+
+	return run(&c, &argp, argc, argv);
+}
+
+int cli_halt(int argc, char **argv)
+{
+	static const struct argp argp = {.options = all_options,
+		.parser = parse,
+		.args_doc = "NAME | --all",
+		.doc = "Refuses all traffic of a sandbox and ends its connections, until "
+		       "`nej resume`. Its processes go on."};
+	struct change c = {.command = "halt", .done = "halted"};
+
+	return run(&c, &argp, argc, argv);
+}
+
+int cli_resume(int argc, char **argv)
+{
+	static const struct argp argp = {.options = all_options,
+		.parser = parse,
+		.args_doc = "NAME | --all",
+		.doc = "Lets a halted sandbox's policy decide again."};
+	struct change c = {.command = "resume", .done = "its policy decides again"};
+
+	return run(&c, &argp, argc, argv);
+}
