@@ -6,6 +6,8 @@ _nej_options() {
 	case $1 in
 	run) echo "-p --policy -n --name -u --user --net= --audit --resolver --ca --threads --help" ;;
 	status | doctor) echo "--json --help" ;;
+	reload) echo "-p --policy --help" ;;
+	halt | resume) echo "--all --help" ;;
 	explain) echo "-p --policy --json --help" ;;
 	log) echo "-f --follow --denied --json --help" ;;
 	verify) echo "--key --help" ;;
@@ -25,7 +27,7 @@ _nej_sandboxes() {
 _nej() {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 	local command=${COMP_WORDS[1]-} word
-	local commands="run check trust explain import log suggest verify status env gateway doctor demo help"
+	local commands="run check trust explain import log suggest verify status reload halt resume env gateway doctor demo help"
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		mapfile -t COMPREPLY < <(compgen -W "$commands --help --version" -- "$current")
@@ -64,7 +66,7 @@ _nej() {
 		return
 	fi
 	case $command in
-	status | env)
+	status | env | reload | halt | resume)
 		mapfile -t COMPREPLY < <(compgen -W "$(_nej_sandboxes)" -- "$current")
 		;;
 	run) mapfile -t COMPREPLY < <(compgen -c -- "$current") ;;
