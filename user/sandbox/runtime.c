@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -319,8 +318,6 @@ static int take_secrets(struct runtime *rt)
 
 	if (!policy_secret_count(rt->policy))
 		return 0;
-	/* buffers through which values pass are overwritten when they are freed or moved */
-	mallopt(M_PERTURB, 0x5a);
 	r = secret_store_new(&rt->secrets);
 	if (r >= 0)
 		r = delivery_take(HANDOFF_FD_SECRETS, rt->policy, rt->secrets);
