@@ -4,6 +4,7 @@
 . "$(dirname "$0")/../lib.sh"
 policy <<<'{version: 1, rules: []}'
 inside bash -c "ls /run/nej/$NAME.sock /run/nej/*.sock 2>&1; sleep 4" >"$E2E/out" 2>&1 &
+run=$!
 wait_for "/run/nej/$NAME.sock"
 [ "$(stat -c '%U %a' "/run/nej/$NAME.sock")" = 'root 600' ] || fail "$(stat "/run/nej/$NAME.sock")"
 ask() { # LINE...: each answered by a line
@@ -25,6 +26,6 @@ expect 1 'no sandbox named nobody' "$NEJ" halt nobody
 expect 2 'missing' "$NEJ" halt
 eventually grep -q 'No such file' "$E2E/out"
 ! grep -q "^/run/nej" "$E2E/out" || fail "$(cat "$E2E/out")"
-wait || true
+wait "$run" || true
 [ ! -e "/run/nej/$NAME.sock" ] || fail "the socket stays"
 verified

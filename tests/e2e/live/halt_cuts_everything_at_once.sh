@@ -9,6 +9,7 @@ inside bash -c "
 		curl -s --noproxy '*' --max-time 2 -o /dev/null -w '%{http_code}\n' http://api.allowed.test/
 		sleep 0.1
 	done" >"$E2E/out" 2>&1 &
+run=$!
 eventually grep -q 200 "$E2E/out"
 eventually audit event=network_allowed app=tls
 expect 0 'halted, 1 connection ended' "$NEJ" halt "$NAME"
@@ -25,6 +26,5 @@ expect 0 'enforcing' "$NEJ" status "$NAME"
 audit event=halted
 audit event=resumed
 pkill -f "seq 100" || true
-kill %1 2>/dev/null || true
-wait || true
+wait "$run" || true
 verified

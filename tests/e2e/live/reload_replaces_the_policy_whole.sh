@@ -14,6 +14,7 @@ inside bash -c "
 		[ ! -e \$HOME/cut ] || echo cut; [ ! -e \$HOME/lost ] || echo lost
 		sleep 0.05
 	done" >"$E2E/out" 2>&1 &
+run=$!
 eventually grep -q 'pkg 200' "$E2E/out"
 eventually audit 2 event=network_allowed app=tls
 expect 1 'broken.yaml:1:14: error: unknown key .rulez.' "$NEJ" reload "$NAME" -p "$E2E/broken.yaml"
@@ -27,6 +28,5 @@ expect 0 'generation 3' "$NEJ" reload "$NAME" -p "$E2E/policy.yaml"
 eventually bash -c "tail -n 3 '$E2E/out' | grep -q 'pkg 200'"
 ! grep -qvx '200\|pkg ...\|cut' "$E2E/out" || fail "$(sort "$E2E/out" | uniq -c)"
 pkill -f "seq 200" || true
-kill %1 2>/dev/null || true
-wait || true
+wait "$run" || true
 verified
