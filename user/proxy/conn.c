@@ -119,16 +119,18 @@ static int drain(struct conn *c)
 		half_shut(&c->client, false);
 		conn_set_timer(c, DRAIN_MS, drain_on_timeout);
 	}
-	while (c->client.is_readable) {
+	while (c->client.is_readable && c->drained <= DRAIN_BYTES) {
 		n = half_recv(&c->client, c->proxy->buf, PROXY_BUF_BYTES);
 		if (n == -EAGAIN)
 			return 0;
 		if (n < 0)
 			return CONN_CLOSE;
 		c->drained += (uint32_t)n;
-		if (c->drained > DRAIN_BYTES)
-			return CONN_CLOSE;
 	}
+	/* Enough: who goes on sending stands before a shut window until the time is over. A close
+	 * now would be a reset, and take the answer from who is about to read it. */
+	if (c->client.is_readable)
+		return 0;
 	return c->client.is_eof && r == 1 ? CONN_CLOSE : 0;
 }
 
