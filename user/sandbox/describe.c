@@ -16,7 +16,7 @@ int describe(const struct sandbox *sb)
 		.uid = sb->id.uid,
 		.generation = sb->generation,
 		.proxy_port = sb->listeners.proxy_port,
-		.is_host_net = sb->options->is_host_net,
+		.is_host_net = sb->is_shared_net,
 		.inspects = sb->can_inspect,
 	};
 

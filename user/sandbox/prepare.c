@@ -189,7 +189,7 @@ static int prepare_rules(struct sandbox *sb)
 	}
 	sb->generation = 1;
 	r = prepare_policy(path, &sb->policy);
-	if (!r && !sb->options->is_host_net && policy_has_kernel_transport(sb->policy))
+	if (!r && !sb->is_shared_net && policy_has_kernel_transport(sb->policy))
 		log_warning("rules with `transport: kernel` open nothing without --net=host: the "
 			    "sandbox's own network has no way out but the proxy");
 	return r || !path ? r : check_trust(sb);

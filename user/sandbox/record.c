@@ -71,7 +71,7 @@ void record_started(const struct sandbox *sb)
 	add_text(&b, "kernel", machine.release);
 	add_text(&b, "cgroup_path", sb->cgroup.path);
 	add_text(&b, "user", sb->id.name);
-	add_text(&b, "net", sb->options->is_host_net ? "host" : "none");
+	add_text(&b, "net", sb->is_shared_net ? "host" : "none");
 	add_bool(&b, "ipv6", sb->listeners.has & 1u << HANDOFF_PROXY6);
 	add_bool(&b, "connect_unix", sb->settings.flags & NEJ_F_UNIX_PRIVATE);
 	add_bool(&b, "families_recorded", sb->refused_fd >= 0);
