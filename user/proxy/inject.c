@@ -17,6 +17,7 @@
 #include "reflect.h"
 
 #define WHOLE_BYTES (64u << 10)
+#define MAX_SWAPPED_BYTES (1u << 20) /* of a head or a piece of a body: values may be long */
 
 /* Where in a request something stands. */
 struct place {
@@ -109,6 +110,10 @@ static int on_placeholder(void *arg, const struct needle_hit *hit, struct buf *o
 		return leak(in, s, "in a form that cannot be replaced");
 	if (!s->value.len)
 		return missing(in, s);
+	if (out->len > MAX_SWAPPED_BYTES) {
+		snprintf(in->note, sizeof(in->note), "with its credentials it would be too large");
+		return INJECT_FRAMING;
+	}
 	swap_print(context_of(p, (enum needle_form)hit->form), s->value.ptr, s->value.len, out);
 	in->injected |= bit;
 	return 0;
@@ -347,9 +352,9 @@ static int look_at_head(
 	int r;
 
 	if (!in->book) {
-		/* values of another policy, or none yet: nothing is known of this host's */
+		/* values of another policy, or none that could be read: no placeholder is known */
 		snprintf(in->note, sizeof(in->note), "the credentials are being replaced");
-		return in->covered ? INJECT_MISSING : 0;
+		return INJECT_MISSING;
 	}
 	r = look_at_host(in);
 	if (r == 0)

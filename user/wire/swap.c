@@ -124,7 +124,7 @@ struct swap_sieve {
 	void (*on_free)(void *arg);
 	size_t n_kept, n_sent;
 	size_t room; /* of kept */
-	char kept[];
+	char *kept;
 };
 
 /* The substitute, less what stands in for bytes that are gone. */
@@ -143,7 +143,27 @@ static int replace(
 	return 0;
 }
 
-/* data begins with what was kept. */
+/* Most streams keep nothing, ever. */
+static int keep(struct swap_sieve *s, const char *data, size_t len)
+{
+	if (len > s->room) {
+		char *kept = malloc(len);
+
+		if (!kept)
+			return -ENOMEM;
+		if (s->kept)
+			explicit_bzero(s->kept, s->room);
+		free(s->kept);
+		s->kept = kept;
+		s->room = len;
+	}
+	if (len)
+		memcpy(s->kept, data, len);
+	s->n_kept = len;
+	return 0;
+}
+
+/* data begins with what was kept, in memory of its own. */
 static int pass(struct swap_sieve *s, const char *data, size_t len, struct buf *out)
 {
 	size_t at = 0, sent = s->n_sent, tail, keep_from;
@@ -164,12 +184,9 @@ static int pass(struct swap_sieve *s, const char *data, size_t len, struct buf *
 		buf_add(out, data + sent, keep_from - sent);
 		sent = keep_from;
 	}
-	if (len - tail > s->room)
-		return -EMSGSIZE; /* longer than any occurrence: cannot be */
-	s->n_kept = len - tail;
 	s->n_sent = sent > tail ? sent - tail : 0;
-	memmove(s->kept, data + tail, s->n_kept);
-	return out->is_failed ? -ENOMEM : 0;
+	r = keep(s, data + tail, len - tail);
+	return out->is_failed ? -ENOMEM : r;
 }
 
 static int swap_feed(struct sieve *sieve, const char *data, size_t len_bytes, struct buf *out)
@@ -196,7 +213,8 @@ static int swap_finish(struct sieve *sieve, struct buf *out)
 {
 	struct swap_sieve *s = CONTAINER_OF(sieve, struct swap_sieve, sieve);
 
-	buf_add(out, s->kept + s->n_sent, s->n_kept - s->n_sent);
+	if (s->n_kept > s->n_sent)
+		buf_add(out, s->kept + s->n_sent, s->n_kept - s->n_sent);
 	s->n_kept = s->n_sent = 0;
 	return out->is_failed ? -ENOMEM : 0;
 }
@@ -218,14 +236,15 @@ static void swap_free(struct sieve *sieve)
 
 	if (s->on_free)
 		s->on_free(s->rule.arg);
-	explicit_bzero(s, sizeof(*s) + s->room);
+	if (s->kept)
+		explicit_bzero(s->kept, s->room);
+	free(s->kept);
 	free(s);
 }
 
 int swap_sieve_new(const struct swap_rule *rule, void (*on_free)(void *arg), struct sieve **ret)
 {
-	size_t room = needles_span(rule->needles);
-	struct swap_sieve *s = calloc(1, sizeof(*s) + room);
+	struct swap_sieve *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return -ENOMEM;
@@ -235,7 +254,6 @@ int swap_sieve_new(const struct swap_rule *rule, void (*on_free)(void *arg), str
 		.free = swap_free};
 	s->rule = *rule;
 	s->on_free = on_free;
-	s->room = room;
 	*ret = &s->sieve;
 	return 0;
 }

@@ -267,6 +267,31 @@ static void body_is_replaced_in_the_language_of_its_type(void **state)
 		}
 }
 
+/* A long value for each placeholder of a body: what would come of it is bounded. */
+static void body_does_not_grow_without_bound(void **state)
+{
+	static char value[NEEDLE_MAX_BYTES], text[16 * 4000 + 1];
+	const struct asked asked = {
+		.host = "api.test", .target = "/", .fields = "Content-Length: 3\r\n"};
+	struct secret large[3] = {items[0], items[1], items[2]};
+	struct buf out = {0};
+	struct answer a;
+
+	(void)state;
+	memset(value, 'v', sizeof(value));
+	for (size_t i = 0; i < 4000; i++)
+		memcpy(text + 16 * i, items[1].placeholder.ptr, 16);
+	large[1].value = (struct secret_text){value, sizeof(value)};
+	assert_int_equal(secret_store_set(store, policy, large, 3), 0);
+	ask(&asked, &a);
+	assert_int_equal(send_body(&a, text, 0, &out), -EBADMSG);
+	assert_true(out.len < 2 << 20);
+	assert_non_null(strstr(inject_refusal(a.in, -EBADMSG).detail, "too large"));
+	buf_done(&out);
+	done(&a);
+	assert_int_equal(secret_store_set(store, policy, items, 3), 0);
+}
+
 static void body_that_leaks_is_cut(void **state)
 {
 	static const char *const hosts[] = {"gh.test", "evil.test"};
@@ -409,6 +434,7 @@ int main(void)
 		cmocka_unit_test(placeholder_elsewhere_ends_the_request),
 		cmocka_unit_test(injection_is_told_once_and_limits_the_answer),
 		cmocka_unit_test(body_is_replaced_in_the_language_of_its_type),
+		cmocka_unit_test(body_does_not_grow_without_bound),
 		cmocka_unit_test(body_that_leaks_is_cut),
 		cmocka_unit_test(value_does_not_come_back),
 		cmocka_unit_test(rotated_secret_is_used_at_once_and_revoked_one_not),
