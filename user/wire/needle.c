@@ -516,7 +516,7 @@ int needles_new(const struct needle *list, size_t n, struct needles **ret)
 		}
 	bits = bits_for(sum);
 	set = calloc(1, sizeof(*set) + (1u << bits) / 8);
-	bytes = malloc(sum ? least : 1);
+	bytes = calloc(1, sum ? least : 1);
 	if (!set || !bytes) {
 		free(set);
 		return -ENOMEM;
