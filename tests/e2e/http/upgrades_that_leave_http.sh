@@ -5,7 +5,7 @@
 policy <<<'{version: 1, rules: [allow: "GET http://gh.test/**"]}'
 for token in h2c TLS/1.0 'websocket, h2c'; do
 	inside $CLIENT bytes "$EVIL4" 80 "GET /headers HTTP/1.1\r\nHost: gh.test\r\nUpgrade: $token\r\n\
-Connection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n" >"$E2E/out" || true
+Connection: Upgrade, HTTP2-Settings, close\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n" >"$E2E/out" || true
 	! grep -q '^HTTP/1.1 101' "$E2E/out" || fail "$token was switched: $(cat "$E2E/out")"
 done
 none_world kind=http "headers.upgrade=~h2c|TLS"
