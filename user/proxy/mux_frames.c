@@ -294,7 +294,8 @@ static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, v
 
 /* --- memory: a session wants 16 KiB to put frames together, for as long as it lives, yet there is
  * never more than one that does so, and what it put together is taken before it returns. So the
- * connections of a thread share that piece. */
+ * clients' connections of a thread share that piece. Not those to origins: there the connection
+ * preface waits in it from the beginning. */
 
 #define FRAME_BYTES 16500 /* a little more than nghttp2's NGHTTP2_FRAMEBUF_CHUNKLEN and head */
 
@@ -344,7 +345,7 @@ int mux_frames_open(struct mux_kit *kit, struct mux *m)
 	nghttp2_mem mem = {kit, on_malloc, on_free, on_calloc, on_realloc};
 	int r;
 
-	kit->is_making = true;
+	kit->is_making = m->is_server;
 	r = m->is_server
 		? nghttp2_session_server_new3(&m->session, kit->callbacks, m, kit->option, &mem)
 		: nghttp2_session_client_new3(&m->session, kit->callbacks, m, kit->option, &mem);

@@ -34,6 +34,17 @@ static void exchange_crosses_as_text(void **state)
 	assert_int_equal(p->n_misuses, 0);
 }
 
+/* nghttp2 puts frames together in memory that connections share. */
+static void connections_begin_beside_each_other(void **state)
+{
+	struct pair *p = *state;
+
+	assert_int_equal(mux_flush(p->server), 0);
+	pair_request(p, "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n");
+	assert_string_equal(stream_text(pair_accept(p)),
+		"GET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n");
+}
+
 static void heads_in_pieces_are_one(void **state)
 {
 	struct pair *p = *state;
@@ -517,6 +528,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_PAIR(exchange_crosses_as_text),
+		WITH_PAIR(connections_begin_beside_each_other),
 		WITH_PAIR(heads_in_pieces_are_one),
 		WITH_PAIR(both_directions_stream_and_trailers_follow),
 		WITH_PAIR(interim_and_bodiless_heads_pass),
