@@ -40,25 +40,28 @@ class Request:
         self.path, _, query = self.target.partition("?")
         self.query = dict(urllib.parse.parse_qsl(query))
 
-    def read_body(self, stream):
+    def pieces(self, stream):
         if "chunked" in self.headers.get("transfer-encoding", ""):
-            while True:
-                size = int(stream.readline().split(b";")[0] or b"0", 16)
-                if size == 0:
-                    while stream.readline() not in (b"\r\n", b"\n", b""):
-                        pass
-                    return
-                self.body += stream.read(size)
+            while size := int(stream.readline().split(b";")[0] or b"0", 16):
+                yield stream.read(size)
                 stream.readline()
+            while stream.readline() not in (b"\r\n", b"\n", b""):
+                pass
+            return
         left = int(self.headers.get("content-length", "0") or 0)
-        digest = hashlib.sha256()
         while left > 0:
             part = stream.read(min(left, 1 << 20))
             if not part:
                 return
             left -= len(part)
+            yield part
+
+    def read_body(self, stream):
+        digest = hashlib.sha256()
+        self.length = 0
+        for part in self.pieces(stream):
             digest.update(part)
-            self.length = getattr(self, "length", 0) + len(part)
+            self.length += len(part)
             if len(self.body) < 65536:
                 self.body += part
         self.sha256 = digest.hexdigest()
