@@ -62,7 +62,7 @@ class Request:
         for part in self.pieces(stream):
             digest.update(part)
             self.length += len(part)
-            if len(self.body) < 65536:
+            if len(self.body) < 8 << 20:
                 self.body += part
         self.sha256 = digest.hexdigest()
 
