@@ -15,7 +15,7 @@ expect 128 '403' inside git ls-remote $url
 expect ! '403' inside env HOME=/tmp npm_config_cache=/tmp/npm-"$ID" npm_config_update_notifier=false npm \
 	--registry https://gh.test/ view no version
 rm -rf "/tmp/npm-$ID"
-within 1500 inside curl -sS --max-time 5 $url
+within 2500 inside curl -sS --max-time 5 $url
 audit 8 event=network_blocked host=gh.test status=403
 none_world kind=http
 verified

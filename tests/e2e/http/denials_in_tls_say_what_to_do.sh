@@ -20,7 +20,7 @@ expect 0 502 inside "${code[@]}" https://nxdomain.pkg.test/
 expect 0 403 inside "${code[@]}" https://private.pkg.test/
 expect 0 '403 0.*200 0' inside curl -sS --max-time 5 -o /dev/null -o /dev/null -w '%{http_code} %{num_redirects}\n' \
 	https://gh.test/secret https://gh.test/ok
-within 1500 inside curl -sS --max-time 5 https://gh.test/secret
+within 2500 inside curl -sS --max-time 5 https://gh.test/secret
 audit event=network_blocked reason=rule "url=https://gh.test/secret" status=403
 audit event=network_failed reason=resolve-failed host=nxdomain.pkg.test status=502
 audit event=network_blocked reason=private-address host=private.pkg.test
