@@ -305,7 +305,8 @@ static size_t take_body(struct stream *s, char *to, size_t size)
 	n = take(&s->in, &s->in_off, to + frame, size);
 	pay(s, n);
 	if (frame) {
-		memcpy(to + frame + n, "\r\n", 2);
+		to[frame + n] = '\r';
+		to[frame + n + 1] = '\n';
 		frame += 2;
 	}
 	return frame + n;

@@ -191,7 +191,7 @@ static int take_fields(struct h2_list *l, struct h2_text rest, struct h2_text *a
 
 int h2_list_request(struct h2_list *l, const char *text, size_t len_bytes)
 {
-	struct h2_text rest = {text, len_bytes}, line, authority = {NULL, 0};
+	struct h2_text rest = {text, len_bytes}, line = {"", 0}, authority = {NULL, 0};
 	const char *blank, *end;
 	int r = begin(l, len_bytes);
 
@@ -225,7 +225,7 @@ int h2_list_request(struct h2_list *l, const char *text, size_t len_bytes)
 
 int h2_list_response(struct h2_list *l, const char *text, size_t len_bytes, bool is_head)
 {
-	struct h2_text rest = {text, len_bytes}, line;
+	struct h2_text rest = {text, len_bytes}, line = {"", 0};
 	uint64_t status;
 	int r = begin(l, len_bytes);
 
