@@ -66,8 +66,16 @@ static void on_end(struct mux *m, int how)
 int downlink_start(struct conn *c)
 {
 	static const struct mux_ops ops = {on_request, on_misuse, on_end, NULL};
+	struct setup *s = c->setup;
 	struct mux *m;
 	int r = mux_new(c, true, &ops, &m);
+
+	/* the set-up stays for as long as the connection, the ClientHello need not */
+	c->proxy->held_bytes -= s->held;
+	s->held = 0;
+	buf_done(&s->head);
+	s->view = NULL;
+	s->view_len = 0;
 
 	return r < 0 ? r : mux_start(m, NULL, 0);
 }
