@@ -18,7 +18,7 @@ cat >"$E2E/each.sh" <<-'EOF'
 	    get -H 'X-Empty;' -H "X-Long: $(head -c 12000 /dev/zero | tr '\0' a)" https://h2.test/headers | wc -c
 	    get -F "f=@/etc/hostname" https://h2.test/upload | wc -w
 	    get -X PATCH -d x=1 https://h2.test/upload | cut -d' ' -f1
-	    get --parallel-max 100 -Z $(seq -f 'https://h2.test/x?n=%g' 120) 2>/dev/null | grep -c hello
+	    get --max-time 40 --parallel-max 100 -Z $(seq -f 'https://h2.test/x?n=%g' 120) 2>/dev/null | grep -c hello
 	    get 'https://h2.test/big?n=100000000' 2>/dev/null | head -c 1000 | wc -c
 	    get 'https://h2.test/big?n=1000' | wc -c
 	done
