@@ -10,6 +10,7 @@ import statistics
 import subprocess
 import time
 
+import web
 from lab import (ASKED, ELSEWHERE, NAME, ORIGIN, PROXY_PORT, RESOLVER, STUB_PORT, BenchError, Contender, Echo,
                  Haproxy, HaproxySplice, Nej, NejConnect, Nginx, Outside, Relay, build_decide)
 
@@ -424,4 +425,14 @@ def suite_startup(lab):
     yield Row("nej run", "over true", rounds.against("nej run", "true", "ms", lambda a, b: a - b), "ms", 60)
 
 
+def looking_inside(suite):
+    """A suite of web.py, with the parts of this file it needs."""
+    def run(lab):
+        yield from suite(lab, Rounds, Row)
+    run.__doc__ = suite.__doc__
+    return run
+
+
 SUITES = {name[6:]: value for name, value in list(globals().items()) if name.startswith("suite_")}
+SUITES.update((name[6:].replace("_", "-"), looking_inside(value)) for name, value in vars(web).items()
+              if name.startswith("suite_"))

@@ -210,6 +210,13 @@ int http_next_request(struct conn *c)
 	h->is_fresh = h->in.len > 0;
 	h->is_recorded = false;
 	drop_filter(h);
+	/* an idle client costs no more than it must */
+	buf_done(&h->head);
+	buf_done(&h->url);
+	if (!h->in.len)
+		buf_done(&h->in);
+	if (!h->server_in.len)
+		buf_done(&h->server_in);
 	return 0;
 }
 

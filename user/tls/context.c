@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "../base/cleanup.h"
+#include "blocks.h"
 #include "ca.h"
 #include "roots.h"
 #include "tickets.h"
@@ -96,6 +97,7 @@ int context_new(const struct context_options *options, struct context **ret, con
 	*ret_what = "TLS";
 	if (!cx)
 		return -ENOMEM;
+	blocks_install();
 	r = ca_new(options->sandbox, &cx->ca);
 	if (r >= 0)
 		r = tickets_new(&cx->tickets);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * OpenSSL's large buffers, which live for one read or one handshake, kept out of the heap: between
+ * the small objects of connections that stay they would leave a hole of their size for each. Internal
+ * to user/tls.
+ */
+#ifndef NEJ_TLS_BLOCKS_H
+#define NEJ_TLS_BLOCKS_H
+
+#define BLOCKS_BYTES (72u << 10) /* of one: a read buffer of context.c and OpenSSL's overhead */
+#define BLOCKS_FROM_BYTES 8192   /* what is smaller stays in the heap */
+#define BLOCKS_COUNT 128         /* in use at once; further ones come from the heap */
+
+/* Before the process's first use of OpenSSL; later, or without memory for it, nothing changes. */
+void blocks_install(void);
+
+#endif
