@@ -16,6 +16,7 @@
 #include "json.h"
 #include "names.h"
 #include "recover.h"
+#include "tally.h"
 
 #define MAX_BACKLOG_BYTES (4u << 20) /* kept while the log cannot be written; the rest is counted */
 #define MAX_IDLE_BYTES (256u << 10)  /* of an emptied buffer that is kept */
@@ -68,6 +69,9 @@ struct audit_sink {
 	unsigned int n_policies, next_policy;
 	struct rule_known rules[N_RULES];
 	uint64_t counts[NEJ_REASON_COUNT];
+	struct tally tally;
+	bool (*is_own)(void *arg, struct audit_event *event); /* NULL: all are recorded */
+	void *own_arg;
 };
 
 DEFINE_CLEANUP(struct audit_sink, audit_sink_close);
@@ -174,6 +178,9 @@ void audit_sink_add(struct audit_sink *s, const struct audit_event *asked)
 	const struct audit_event *e = &named;
 	bool is_refusal = e->kind == AUDIT_NETWORK_BLOCKED || e->kind == AUDIT_DNS_BLOCKED;
 
+	if (s->is_own && s->is_own(s->own_arg, &named))
+		return;
+	tally_add(&s->tally, e);
 	if (e->layer == AUDIT_LAYER_KERNEL && e->has_addr && !e->host.ptr)
 		named.host = names_find(s->names, &e->addr);
 	if (is_refusal && e->layer == AUDIT_LAYER_KERNEL && e->reason < NEJ_REASON_COUNT)
@@ -210,6 +217,7 @@ static void add_own(struct audit_sink *s, enum audit_kind kind, enum nej_reason 
 		.detail = {detail, (uint32_t)strlen(detail)},
 	};
 
+	tally_add(&s->tally, &e);
 	add_record(s, &e, more);
 }
 
@@ -387,6 +395,18 @@ bool audit_sink_is_failed(const struct audit_sink *s)
 uint64_t audit_sink_count(const struct audit_sink *s, enum nej_reason reason)
 {
 	return reason < NEJ_REASON_COUNT ? s->counts[reason] : 0;
+}
+
+const struct tally *audit_sink_tally(const struct audit_sink *s)
+{
+	return &s->tally;
+}
+
+void audit_sink_on_own(
+	struct audit_sink *s, bool (*is_own)(void *arg, struct audit_event *event), void *arg)
+{
+	s->is_own = is_own;
+	s->own_arg = arg;
 }
 
 static void on_ring_event(const struct audit_event *e, void *arg)

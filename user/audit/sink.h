@@ -11,6 +11,7 @@
 
 #include "event.h"
 #include "ring.h"
+#include "tally.h"
 
 /* The key of a machine, and its public half, which is verify's default. */
 #define AUDIT_KEY_PATH "/var/lib/nej/audit.key"
@@ -65,6 +66,12 @@ int audit_sink_drain(struct audit_sink *sink, struct audit_ring *ring);
 int audit_sink_flush(struct audit_sink *sink);
 bool audit_sink_is_failed(const struct audit_sink *sink);
 uint64_t audit_sink_count(const struct audit_sink *sink, enum nej_reason reason); /* kernel layer */
+const struct tally *audit_sink_tally(const struct audit_sink *sink); /* since it was opened */
+
+/* Events that the supervisor caused itself: true, and there is neither a record nor a count. It may
+ * lower the count of one that stands for attempts of others as well. */
+void audit_sink_on_own(
+	struct audit_sink *sink, bool (*is_own)(void *arg, struct audit_event *event), void *arg);
 
 /* Writes all folds, signs the head, syncs, closes. */
 void audit_sink_close(struct audit_sink *sink);

@@ -79,10 +79,11 @@ static json_t *counters_of(const char *name)
 	return all;
 }
 
-/* What the supervisor itself says: its state, restarts of the worker. */
+/* What only the supervisor knows: its state, what went through it. */
 static void add_live(json_t *j, const char *name)
 {
-	static const char *const keys[] = {"state", "worker_restarts", "audit_failed"};
+	static const char *const keys[] = {
+		"state", "worker_restarts", "audit_failed", "open_connections", "totals", "canary"};
 	json_t *request = json_pack("{s:s}", "command", "status"), *answer = NULL;
 	int r = control_ask(name, request, ANSWER_MS, &answer);
 
@@ -153,6 +154,18 @@ static void print_numbers(json_t *object, const char *prefix)
 				(long long)json_integer_value(json_object_iter_value(it)));
 }
 
+/* Attempts, as the log has them. */
+static void print_verdicts(const json_t *rows)
+{
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+
+		printf("  %s by %s, %s: %lld\n", text(row, "verdict"), text(row, "layer"),
+			text(row, "reason"),
+			(long long)json_integer_value(json_object_get(row, "count")));
+	}
+}
+
 static void print_plain(const json_t *j, bool is_long)
 {
 	bool is_live = json_is_true(json_object_get(j, "live"));
@@ -175,6 +188,13 @@ static void print_plain(const json_t *j, bool is_long)
 		text(j, "cgroup"));
 	print_numbers(json_object_get(json_object_get(j, "counters"), "refused"), "refused ");
 	print_numbers(json_object_get(j, "counters"), "");
+	if (json_is_integer(json_object_get(j, "open_connections")))
+		printf("  open_connections: %lld\n",
+			(long long)json_integer_value(json_object_get(j, "open_connections")));
+	printf("  worker_restarts: %lld\n",
+		(long long)json_integer_value(json_object_get(j, "worker_restarts")));
+	print_verdicts(json_object_get(json_object_get(j, "totals"), "verdicts"));
+	print_numbers(json_object_get(j, "totals"), "");
 }
 
 static void print_all(const struct status *s)

@@ -171,7 +171,7 @@ int proxy_add_listener(struct proxy *proxy, int fd, bool is_eager)
 
 size_t proxy_open_count(const struct proxy *proxy)
 {
-	return proxy->n_conns;
+	return __atomic_load_n(&proxy->n_conns, __ATOMIC_RELAXED);
 }
 
 void proxy_free(struct proxy *proxy)

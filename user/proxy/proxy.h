@@ -66,7 +66,7 @@ size_t proxy_review(struct proxy *proxy);
 void proxy_review_limits(struct proxy *proxy);
 void proxy_cut(struct proxy *proxy); /* ends all connections */
 
-size_t proxy_open_count(const struct proxy *proxy); /* connections open now */
+size_t proxy_open_count(const struct proxy *proxy); /* connections open now; from any thread */
 void proxy_free(struct proxy *proxy);
 
 #endif

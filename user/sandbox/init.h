@@ -33,8 +33,10 @@ enum init_word {
 	INIT_POLICY,  /* value: generation; its memfd comes along. Secrets of it may follow */
 	INIT_TURN,    /* that policy is in force now; what it forbids ends */
 	INIT_HALT,    /* every connection ends */
+	INIT_COUNT,   /* how many connections are open? */
 	/* worker to supervisor */
-	INIT_TURNED, /* value: connections that ended, or negative errno: nothing was done */
+	INIT_TURNED,  /* value: connections that ended, or negative errno: nothing was done */
+	INIT_COUNTED, /* value: connections that are open */
 };
 
 struct init_message {

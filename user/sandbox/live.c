@@ -15,6 +15,7 @@
 
 #include "../base/cleanup.h"
 #include "../kernel/apply.h"
+#include "account.h"
 #include "control.h"
 #include "describe.h"
 #include "prepare.h"
@@ -30,7 +31,7 @@ struct live {
 	struct loop_timer limit;
 	uint32_t asked_by; /* request that waits for the worker; 0: none */
 	json_t *answer;    /* for it, but for the number of ended connections */
-	uint32_t n_restarts;
+	struct account account;
 };
 
 /* --- waiting for the worker */
@@ -75,11 +76,17 @@ void live_on_turned(struct live *l, int value)
 void live_on_worker_end(struct live *l)
 {
 	settle(l, -1);
+	account_on_counted(&l->account, -1);
+}
+
+void live_on_counted(struct live *l, int value)
+{
+	account_on_counted(&l->account, value);
 }
 
 void live_count_restart(struct live *l)
 {
-	l->n_restarts++;
+	l->account.n_restarts++;
 }
 
 static int tell_worker(const struct sandbox *sb, enum init_word word, int value, int fd)
@@ -136,27 +143,10 @@ static void do_resume(struct live *l, uint32_t id, const json_t *request)
 
 /* --- status */
 
-static const char *word_of(const struct sandbox *sb)
-{
-	if (sb->is_halted)
-		return "halted";
-	/* nothing passes, but not because anybody wants it so */
-	if (sb->is_audit_failed || sb->worker.pid <= 0)
-		return "broken";
-	return "enforcing";
-}
-
 static void do_status(struct live *l, uint32_t id, const json_t *request)
 {
-	const struct sandbox *sb = l->sb;
-
 	(void)request;
-	control_reply(l->control, id,
-		json_pack("{s:b, s:s, s:s, s:s, s:s, s:I, s:I, s:b}", "ok", 1, "name", sb->name,
-			"state", word_of(sb), "policy", sb->policy_path, "policy_sha256",
-			policy_sha256(sb->policy), "generation", (json_int_t)sb->generation,
-			"worker_restarts", (json_int_t)l->n_restarts, "audit_failed",
-			sb->is_audit_failed));
+	account_ask(&l->account, id);
 }
 
 /* --- reload */
@@ -351,6 +341,7 @@ int live_new(
 		free(l);
 		return r;
 	}
+	account_init(&l->account, loop, sb, l->control);
 	*ret = l;
 	return 0;
 }
@@ -360,6 +351,7 @@ void live_free(struct live *l)
 	if (!l)
 		return;
 	loop_timer_del(l->loop, &l->limit);
+	account_done(&l->account);
 	control_free(l->control);
 	json_decref(l->answer);
 	policy_free(l->sb->policy_before);

@@ -24,6 +24,7 @@ void live_free(struct live *l);
 
 /* The worker is done with a word of ours. */
 void live_on_turned(struct live *l, int value);
+void live_on_counted(struct live *l, int value); /* it says how many connections are open */
 /* The worker ended; the next one starts with what is in force. */
 void live_on_worker_end(struct live *l);
 /* How often that was, for status. */

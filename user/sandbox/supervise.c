@@ -298,9 +298,12 @@ static int take_word(struct supervisor *sv, int fd)
 
 	if (r <= 0)
 		return r < 0 ? r : -EPIPE;
-	if (message.word != INIT_TURNED)
+	if (message.word == INIT_COUNTED)
+		live_on_counted(sv->live, message.value);
+	else if (message.word == INIT_TURNED)
+		live_on_turned(sv->live, message.value);
+	else
 		return -EBADMSG;
-	live_on_turned(sv->live, message.value);
 	return 0;
 }
 

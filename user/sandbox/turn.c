@@ -86,12 +86,25 @@ static void take_policy(struct turn *t, uint32_t generation, int fd)
 	t->next_generation = generation;
 }
 
+static size_t count_open(const struct turn *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n; i++)
+		n += proxy_open_count(t->lanes[i].proxy);
+	return n;
+}
+
 void turn_do(struct turn *t, const struct init_message *message, int fd)
 {
 	static const uint64_t one = 1;
 
 	if (message->word == INIT_POLICY) {
 		take_policy(t, (uint32_t)message->value, fd);
+		return;
+	}
+	if (message->word == INIT_COUNT) {
+		init_send(t->control, INIT_COUNTED, (int)count_open(t), NULL, -1);
 		return;
 	}
 	if (message->word == INIT_TURN && !t->next) {

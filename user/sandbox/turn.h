@@ -42,7 +42,7 @@ int turn_watch(struct turn *t, size_t i, struct loop *loop, struct proxy *proxy)
 /* The policy that secrets which come now belong to. */
 const struct policy *turn_policy(const struct turn *t);
 /* A word of the supervisor, on lane 0: INIT_POLICY with its memfd (borrowed), INIT_TURN, INIT_HALT.
- * The last two are answered with INIT_TURNED when every thread is done. */
+ * These two are answered with INIT_TURNED when every thread is done; INIT_COUNT at once. */
 void turn_do(struct turn *t, const struct init_message *message, int fd);
 
 #endif
