@@ -23,7 +23,7 @@
 	X(DNS_BLOCKED, "dns_blocked")                                                              \
 	X(SECRET_INJECTED, "secret_injected")                                                      \
 	X(SECRET_REFLECTED, "secret_reflected") /* the server gave it back; taken out */           \
-	X(SECRETS_READ, "secrets_read") /* anew; those that failed are gone */                     \
+	X(SECRETS_READ, "secrets_read")         /* anew; those that failed are gone */             \
 	X(EVENTS_LOST, "events_lost")                                                              \
 	X(WORKER_RESTARTED, "worker_restarted")                                                    \
 	X(ADOPTED, "adopted")       /* what an earlier supervisor left */                          \

@@ -2,6 +2,7 @@
 /* From events to the log file: rules and policy by name, folds, failures, head; see sink.h. */
 #include "sink.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -449,7 +450,10 @@ static struct policy_known *policy_slot(struct audit_sink *s, uint32_t generatio
 	for (size_t i = 0; !p && i < s->n_policies; i++)
 		if (!s->policies[i].is_used)
 			p = &s->policies[i];
-	return p ? p : &s->policies[s->next_policy++ % s->n_policies];
+	if (p)
+		return p;
+	assert(s->n_policies); /* four, if the caller does not say */
+	return &s->policies[s->next_policy++ % s->n_policies];
 }
 
 static void forget_rules(struct audit_sink *s, uint32_t generation)

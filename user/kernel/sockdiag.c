@@ -26,8 +26,7 @@ int sockdiag_open(void)
 {
 	const struct timeval limit = {.tv_sec = REPLY_LIMIT_S};
 	const int one = 1;
-	_cleanup_close_ int fd =
-		socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	_cleanup_close_ int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 
 	if (fd < 0)
 		return -errno;
@@ -41,8 +40,8 @@ int sockdiag_open(void)
 static int send_request(int fd, const struct request *request)
 {
 	struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
-	ssize_t n = sendto(fd, request, sizeof(*request), 0, (struct sockaddr *)&kernel,
-		sizeof(kernel));
+	ssize_t n = sendto(
+		fd, request, sizeof(*request), 0, (struct sockaddr *)&kernel, sizeof(kernel));
 
 	return n < 0 ? -errno : n == sizeof(*request) ? 0 : -EIO;
 }

@@ -14,12 +14,12 @@ struct sockdiag_socket {
 	struct endpoint local, remote; /* port 0: not connected */
 	uint8_t family;                /* AF_INET, AF_INET6 */
 	uint8_t proto;                 /* IPPROTO_TCP, IPPROTO_UDP */
-	uint8_t state;                 /* TCP_ESTABLISHED, …; of UDP too: connected or TCP_CLOSE */
-	uint32_t uid;                  /* of its maker */
-	uint32_t inode;                /* as /proc/PID/fd shows it; 0: no file any more */
-	uint64_t cgroup_id;            /* that it was made in; 0: unknown (before Linux 5.9) */
-	uint32_t device;               /* it is bound to; 0 */
-	uint32_t cookie[2];            /* tells it from a later one at the same addresses */
+	uint8_t state;      /* TCP_ESTABLISHED, …; of UDP too: connected or TCP_CLOSE */
+	uint32_t uid;       /* of its maker */
+	uint32_t inode;     /* as /proc/PID/fd shows it; 0: no file any more */
+	uint64_t cgroup_id; /* that it was made in; 0: unknown (before Linux 5.9) */
+	uint32_t device;    /* it is bound to; 0 */
+	uint32_t cookie[2]; /* tells it from a later one at the same addresses */
 };
 
 /* A netlink socket for the calling thread's network namespace; it stays there. */

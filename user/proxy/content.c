@@ -164,7 +164,8 @@ static bool has_plain_charset(struct http1_text value)
 
 			is_plain |= end <= value.len &&
 				!strncasecmp(value.ptr + i + n, plain[k], len) &&
-				(end == value.len || memchr("; \t", value.ptr[end], 3));
+				(end == value.len || value.ptr[end] == ';' ||
+					value.ptr[end] == ' ' || value.ptr[end] == '\t');
 		}
 		if (!is_plain)
 			return false;

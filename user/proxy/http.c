@@ -272,8 +272,8 @@ static struct http *http_new(struct conn *c)
 		return NULL;
 	h->mode = HTTP_PROXY;
 	/* a gateway's own TLS is around what is asked of it, not inside */
-	h->is_tls = ((c->client.tls && s->is_shaking) || c->client.stream) &&
-		s->kind != SETUP_EXPLICIT;
+	h->is_tls =
+		((c->client.tls && s->is_shaking) || c->client.stream) && s->kind != SETUP_EXPLICIT;
 	if (s->kind != SETUP_EXPLICIT) {
 		h->mode = s->is_fixed || h->is_tls ? HTTP_NAMED : HTTP_ADDRESS;
 		h->name = s->host;

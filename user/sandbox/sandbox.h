@@ -32,8 +32,8 @@ struct sandbox {
 	struct identity id;
 	struct policy *policy;
 	struct policy *policy_before; /* records of it may still come; NULL */
-	bool is_attached;   /* to processes that were there before: there is no init */
-	bool is_shared_net; /* loopback is not the sandbox's own */
+	bool is_attached;             /* to processes that were there before: there is no init */
+	bool is_shared_net;           /* loopback is not the sandbox's own */
 	bool is_halted, is_audit_failed;
 	bool can_tls;     /* the worker was started with TLS at all */
 	bool can_inspect; /* started with an authority, and programs that trust it */

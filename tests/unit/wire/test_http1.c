@@ -411,8 +411,9 @@ static void chunks_are_framed_anew_at_every_split(void **state)
 
 static void trailers_pass_but_those_that_route_or_frame(void **state)
 {
-	static const char text[] = "1\r\na\r\n0\r\nX-A: b\r\nHost: evil.test\r\nX-C:\r\n"
-				   "Connection: close\r\nAuthorization: other\r\ncookie: a\r\nX-D: e f\r\n\r\n";
+	static const char text[] =
+		"1\r\na\r\n0\r\nX-A: b\r\nHost: evil.test\r\nX-C:\r\n"
+		"Connection: close\r\nAuthorization: other\r\ncookie: a\r\nX-D: e f\r\n\r\n";
 	struct http1_chunks c;
 	struct buf out;
 	size_t used;
