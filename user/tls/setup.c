@@ -122,6 +122,8 @@ static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_len,
 		name = "h2";
 	else if (s->alpn & SESSION_ALPN_HTTP1 && has_protocol(list, len, "http/1.1"))
 		name = "http/1.1";
+	else if (s->alpn & SESSION_ALPN_HTTP1 && has_protocol(list, len, "http/1.0"))
+		name = "http/1.0";
 	if (!name)
 		return SSL_TLSEXT_ERR_ALERT_FATAL; /* RFC 7301 section 3.2 */
 	*out = (const unsigned char *)name;

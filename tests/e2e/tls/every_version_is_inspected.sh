@@ -12,4 +12,5 @@ expect 0 hello inside curl -sS --max-time 5 https://gh.test:8445/
 expect ! . inside timeout 5 openssl s_client -tls1_1 -cipher ALL:@SECLEVEL=0 -connect gh.test:443 -brief
 expect 0 'http/1.1 issuer' inside $INTLS peer gh.test alpn=http/1.1
 expect ! . inside $INTLS peer gh.test alpn=spdy/1
+expect 0 hello inside curl -sS --max-time 5 --http1.0 https://gh.test/ # offers http/1.0 alone
 verified
