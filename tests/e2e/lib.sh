@@ -211,6 +211,23 @@ at_gateway() {
 gate() { AUDIT=$E2E/gateway.jsonl audit "$@"; }
 none_gate() { gate 0 "$@"; }
 
+# target: a cgroup that is not nej's, $TARGET; joins CMD...: the command in it; in_target: in the host's
+# network namespace too. attach [OPTION...]: nej attach to it, under the policy, until `let_go`
+target() {
+	TARGET=$(findmnt -n -t cgroup2 -o TARGET | head -n 1)/$NAME-target
+	mkdir -p "$TARGET"
+	AT_END+=('kill $(cat "$TARGET"/cgroup.procs "$TARGET"/*/cgroup.procs 2>/dev/null) 2>/dev/null'
+		'sleep 0.2; "$NEJ" detach "$NAME" 2>/dev/null; rmdir "$TARGET"/*/ "$TARGET" 2>/dev/null')
+}
+joins() { (echo "$BASHPID" >"$TARGET/cgroup.procs" && exec "$@"); }
+in_target() { joins nsenter --net="/run/netns/$HOST_NS" "$@"; }
+attach() {
+	on_host "$NEJ" attach -p "$E2E/policy.yaml" -n "$NAME" --audit "$AUDIT" --resolver "$RESOLVER" \
+		--background "$@" >"$E2E/attach.out" 2>&1 || fail "attach: $(cat "$E2E/attach.out")"
+}
+to_target() { attach --cgroup "$TARGET" "$@"; }
+let_go() { "$NEJ" detach "$NAME" || fail "detach: $?"; }
+
 skip() {
 	echo "$*"
 	exit 77

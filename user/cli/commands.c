@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "change.h"
+#include "attach.h"
 #include "check.h"
 #include "demo.h"
 #include "demo_client.h"
+#include "detach.h"
 #include "doctor.h"
 #include "env.h"
 #include "explain.h"
@@ -24,6 +26,8 @@
 
 const struct command commands[] = {
 	{"run", cli_run, "run a command in a sandbox"},
+	{"attach", cli_attach, "confine processes that run already"},
+	{"detach", cli_detach, "let the processes of an attach go"},
 	{"check", cli_check, "check a policy: errors and warnings"},
 	{"trust", cli_trust, "approve a policy that the sandbox's user could write"},
 	{"explain", cli_explain, "say what a policy decides on a request, and by which rule"},

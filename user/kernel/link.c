@@ -75,7 +75,8 @@ static int set_up(struct nl_sock *sock)
 	return nl_errno(rtnl_link_change(sock, lo, change, 0));
 }
 
-static int add_addr(struct nl_sock *sock, int family, const void *bytes, size_t len_bytes)
+static int change_addr(struct nl_sock *sock, int family, const void *bytes, size_t len_bytes,
+	int (*change)(struct nl_sock *sock, struct rtnl_addr *addr, int flags))
 {
 	_cleanup_(nl_addr_put_ptr)
 	struct nl_addr *local = nl_addr_build(family, bytes, len_bytes);
@@ -93,7 +94,7 @@ static int add_addr(struct nl_sock *sock, int family, const void *bytes, size_t 
 	rtnl_addr_set_scope(addr, 0);
 	if (family == AF_INET6)
 		rtnl_addr_set_flags(addr, IFA_F_NODAD);
-	r = nl_errno(rtnl_addr_add(sock, addr, 0));
+	r = nl_errno(change(sock, addr, 0));
 	return r == -EEXIST ? 0 : r;
 }
 
@@ -111,12 +112,50 @@ int link_set_up_lo(void)
 	r = set_up(sock);
 	if (r < 0)
 		return r;
-	r = add_addr(sock, AF_INET, &own4, sizeof(own4));
+	r = change_addr(sock, AF_INET, &own4, sizeof(own4), rtnl_addr_add);
 	if (r < 0)
 		return r;
 	/* Fails where IPv6 is switched off or not built in: the sandbox is then an IPv4 one. */
-	add_addr(sock, AF_INET6, own6, sizeof(own6));
+	change_addr(sock, AF_INET6, own6, sizeof(own6), rtnl_addr_add);
 	return 0;
+}
+
+void link_tidy_lo(void)
+{
+	const uint32_t own4 = htonl(NEJ_OWN_ADDR4);
+	const uint32_t own6[4] = {htonl(NEJ_OWN_ADDR6_HEAD), 0, 0, htonl(NEJ_OWN_ADDR6_TAIL)};
+	_cleanup_(nl_socket_free_ptr)
+	struct nl_sock *sock = NULL;
+
+	if (open_route(&sock) < 0)
+		return;
+	change_addr(sock, AF_INET, &own4, sizeof(own4), rtnl_addr_delete);
+	change_addr(sock, AF_INET6, own6, sizeof(own6), rtnl_addr_delete);
+}
+
+static void count_device(struct nl_object *object, void *arg)
+{
+	struct rtnl_link *device = (struct rtnl_link *)object;
+	int *n = arg;
+
+	*n += rtnl_link_get_ifindex(device) != LO_IFINDEX && (rtnl_link_get_flags(device) & IFF_UP);
+}
+
+int link_is_alone(void)
+{
+	_cleanup_(nl_socket_free_ptr)
+	struct nl_sock *sock = NULL;
+	_cleanup_(nl_cache_free_ptr)
+	struct nl_cache *cache = NULL;
+	int r = open_route(&sock), n = 0;
+
+	if (r < 0)
+		return r;
+	r = rtnl_link_alloc_cache(sock, AF_UNSPEC, &cache);
+	if (r < 0)
+		return nl_errno(r);
+	nl_cache_foreach(cache, count_device, &n);
+	return n == 0;
 }
 
 struct addr_list {

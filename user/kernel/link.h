@@ -10,6 +10,10 @@
 /* In the calling thread's network namespace: brings `lo` up and gives it the two addresses that
  * make AI_ADDRCONFIG find both families. IPv6 switched off is fine. 0 or negative errno. */
 int link_set_up_lo(void);
+/* Takes those two addresses away again. */
+void link_tidy_lo(void);
+/* Is there no device but `lo` that is up? 1, 0, negative errno. */
+int link_is_alone(void);
 
 /* The addresses of this namespace's devices, so that the dialler can refuse the host's own.
  * Caller frees *ret. */

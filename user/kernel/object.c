@@ -359,6 +359,13 @@ uint8_t object_round(const struct object *o)
 	return o->round;
 }
 
+int object_tag(const struct object *o, int socket_fd, const struct nej_socket *value)
+{
+	int fd = bpf_map__fd(o->skel->maps.sockets);
+
+	return bpf_map_update_elem(fd, &socket_fd, value, BPF_NOEXIST) < 0 ? -errno : 0;
+}
+
 int object_flows_fd(struct object *o)
 {
 	struct bpf_map_info info = {0};

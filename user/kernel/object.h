@@ -50,6 +50,9 @@ const struct nej_settings *object_settings_now(const struct object *o); /* as la
 /* Rounds of apply_policy: entries written in an earlier one are known by it. */
 uint8_t object_begin_round(struct object *o);
 uint8_t object_round(const struct object *o);
+/* Gives a socket of ours its storage, as the hooks would have, had they seen it made. 0, -EEXIST: it
+ * has one; -ENOMEM; other negative errno. */
+int object_tag(const struct object *o, int socket_fd, const struct nej_socket *value);
 int object_flows_fd(struct object *o); /* a new read-only descriptor, for the worker */
 int object_map_fd(const struct object *o, const char *map); /* borrowed */
 

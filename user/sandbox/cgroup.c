@@ -76,22 +76,7 @@ static bool is_populated(const struct cgroup *cg)
 	return strstr(text, "populated 1") != NULL;
 }
 
-/* Before cgroup.kill (5.14): one by one, until nobody is left who could fork. */
-static void kill_each(int dir_fd)
-{
-	int fd = openat(dir_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC);
-	_cleanup_fclose_ FILE *procs = fd < 0 ? NULL : fdopen(fd, "r");
-	char line[32];
-
-	while (procs && fgets(line, sizeof(line), procs)) {
-		long pid = strtol(line, NULL, 10);
-
-		if (pid > 1)
-			kill((pid_t)pid, SIGKILL);
-	}
-}
-
-static void for_each_below(int dir_fd, int depth, void (*visit)(int fd))
+static void for_each_below(int dir_fd, int depth, void (*visit)(void *arg, int fd), void *arg)
 {
 	int copy = depth < MAX_DEPTH ? openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
@@ -104,19 +89,52 @@ static void for_each_below(int dir_fd, int depth, void (*visit)(int fd))
 			continue;
 		fd = openat(dir_fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd >= 0)
-			for_each_below(fd, depth + 1, visit);
+			for_each_below(fd, depth + 1, visit, arg);
 	}
 	if (dir)
 		closedir(dir);
-	visit(dir_fd);
+	visit(arg, dir_fd);
 }
 
-static void remove_children(int dir_fd)
+void cgroup_each(const struct cgroup *cg, void (*visit)(void *arg, int dir_fd), void *arg)
+{
+	for_each_below(cg->fd, 0, visit, arg);
+}
+
+void cgroup_each_process(int dir_fd, void (*on_process)(void *arg, pid_t pid), void *arg)
+{
+	int fd = openat(dir_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+	_cleanup_fclose_ FILE *procs = fd < 0 ? NULL : fdopen(fd, "r");
+	char line[32];
+
+	while (procs && fgets(line, sizeof(line), procs)) {
+		long pid = strtol(line, NULL, 10);
+
+		if (pid > 0)
+			on_process(arg, (pid_t)pid);
+	}
+}
+
+static void kill_one(void *arg, pid_t pid)
+{
+	(void)arg;
+	if (pid > 1)
+		kill(pid, SIGKILL);
+}
+
+/* Before cgroup.kill (5.14): one by one, until nobody is left who could fork. */
+static void kill_each(void *arg, int dir_fd)
+{
+	cgroup_each_process(dir_fd, kill_one, arg);
+}
+
+static void remove_children(void *arg, int dir_fd)
 {
 	int copy = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
 	struct dirent *entry;
 
+	(void)arg;
 	while (dir && (entry = readdir(dir)))
 		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
 			unlinkat(dir_fd, entry->d_name, AT_REMOVEDIR);
@@ -134,7 +152,7 @@ int cgroup_kill(const struct cgroup *cg)
 		if (ms > KILL_LIMIT_MS)
 			return -ETIMEDOUT;
 		if (fd < 0 || write(fd, "1", 1) < 0)
-			for_each_below(cg->fd, 0, kill_each);
+			cgroup_each(cg, kill_each, NULL);
 		if (is_populated(cg))
 			nanosleep(&pause, NULL);
 	}
@@ -147,7 +165,7 @@ int cgroup_remove(struct cgroup *cg)
 		return 0;
 	if (rmdir(cg->path) == 0 || errno == ENOENT)
 		return 0;
-	for_each_below(cg->fd, 0, remove_children);
+	cgroup_each(cg, remove_children, NULL);
 	return rmdir(cg->path) < 0 ? -errno : 0;
 }
 

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct cgroup {
 	int fd;      /* its directory */
@@ -22,5 +23,10 @@ int cgroup_kill(const struct cgroup *cg);
 /* Removes it with its descendants. 0, or -EBUSY while a process is in it. */
 int cgroup_remove(struct cgroup *cg);
 void cgroup_close(struct cgroup *cg);
+
+/* Calls visit for its directory and those of all descendants, the deepest first. */
+void cgroup_each(const struct cgroup *cg, void (*visit)(void *arg, int dir_fd), void *arg);
+/* Calls on_process for each process of one directory alone. */
+void cgroup_each_process(int dir_fd, void (*on_process)(void *arg, pid_t pid), void *arg);
 
 #endif

@@ -17,6 +17,7 @@ int describe(const struct sandbox *sb)
 		.generation = sb->generation,
 		.proxy_port = sb->listeners.proxy_port,
 		.is_host_net = sb->is_shared_net,
+		.is_attached = sb->is_attached,
 		.inspects = sb->can_inspect,
 	};
 
@@ -27,5 +28,6 @@ int describe(const struct sandbox *sb)
 	snprintf(s.policy, sizeof(s.policy), "%s", sb->policy_path);
 	snprintf(s.audit, sizeof(s.audit), "%s", sb->audit_path);
 	snprintf(s.cgroup, sizeof(s.cgroup), "%s", sb->cgroup.path);
+	snprintf(s.container, sizeof(s.container), "%s", sb->container);
 	return state_write(&s);
 }

@@ -148,6 +148,19 @@ int identity_find(
 	return 0;
 }
 
+int identity_of(uid_t uid, const char *sandbox, struct identity *ret)
+{
+	struct identity id = {.slot_fd = -1};
+	int slot = take_slot(sandbox, &id);
+
+	if (slot < 0)
+		return slot;
+	if (!find_entry(NULL, uid, &id))
+		make_own(uid, &id);
+	*ret = id;
+	return 0;
+}
+
 void identity_done(struct identity *id)
 {
 	if (id->slot_fd >= 0)

@@ -34,6 +34,8 @@ struct identity {
  * -EPERM (root), -EUSERS (no slot), other errno. */
 int identity_find(
 	const char *user, const char *sandbox, struct identity *ret, char *why, size_t why_bytes);
+/* Of processes that are there: this user, root too. 0 or -EUSERS, other negative errno. */
+int identity_of(uid_t uid, const char *sandbox, struct identity *ret);
 void identity_done(struct identity *id);
 
 #endif

@@ -44,6 +44,13 @@ static int open_cgroup(struct sandbox *sb)
 		stage_failed(r, "cannot make a cgroup");
 		return SANDBOX_EXIT_MISSING;
 	}
+	/* Links on another cgroup than ours: taking them over would let its processes go. */
+	if (is_pinned && !is_old) {
+		log_error("a dead supervisor of `nej attach -n %s` left processes cut off: choose "
+			  "another name, or `nej detach %s`",
+			sb->name, sb->name);
+		return SANDBOX_EXIT_FAILED;
+	}
 	sb->is_leftover = is_old || is_pinned;
 	return 0;
 }
@@ -167,7 +174,7 @@ static int expect_namespaces(struct sandbox *sb, struct stage_loading *l)
 	int r = spawn_expect(&sb->init, INIT_NAMESPACES, NULL, what);
 
 	if (r == -EPIPE) {
-		stage_wait_loaded(l);
+		stage_join(l);
 		spawn_done(&sb->init);
 		sb->joins_itself = true;
 		r = start_init(sb);
@@ -231,8 +238,10 @@ static int start(struct sandbox *sb)
 	if (!r)
 		r = stage_start_worker(sb);
 	if (!r)
-		r = stage_hook(sb, &loading);
-	stage_wait_loaded(&loading);
+		r = stage_loaded(&loading);
+	stage_join(&loading);
+	if (!r)
+		r = stage_hook(sb);
 	if (!r)
 		r = stage_apply(sb);
 	if (!r)

@@ -296,6 +296,20 @@ static void do_reload(struct live *l, uint32_t id, const json_t *request)
 	l->hooks.on_policy(l->hooks.arg);
 }
 
+/* --- detach */
+
+static void do_detach(struct live *l, uint32_t id, const json_t *request)
+{
+	(void)request;
+	if (!l->sb->is_attached) {
+		control_reply(l->control, id,
+			control_error("it was started by `nej run`: its end is its command's"));
+		return;
+	}
+	control_reply(l->control, id, json_pack("{s:b}", "ok", 1));
+	l->hooks.on_detach(l->hooks.arg);
+}
+
 /* --- requests */
 
 static const struct {
@@ -307,6 +321,7 @@ static const struct {
 	{"reload", do_reload, true},
 	{"halt", do_halt, true},
 	{"resume", do_resume, true},
+	{"detach", do_detach, true},
 };
 
 static void on_request(void *arg, uint32_t id, const json_t *request)
@@ -324,7 +339,8 @@ static void on_request(void *arg, uint32_t id, const json_t *request)
 			commands[i].act(l, id, request);
 		return;
 	}
-	control_reply(l->control, id, control_error("`command` is status, reload, halt or resume"));
+	control_reply(l->control, id,
+		control_error("`command` is status, reload, halt, resume or detach"));
 }
 
 int live_new(

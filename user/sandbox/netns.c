@@ -115,22 +115,39 @@ static int open_fixed(struct netns_listeners *l)
 	return 0;
 }
 
-int netns_listen_in(int netns_fd, struct netns_listeners *ret)
+/* The calling thread comes back in any case. */
+static int act_in(int netns_fd, int (*act)(void *arg), void *arg)
 {
 	_cleanup_close_ int own = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
 	int r;
 
-	listeners_init(ret);
 	if (own < 0 || setns(netns_fd, CLONE_NEWNET) < 0)
 		return -errno;
-	r = link_set_up_lo();
-	if (r >= 0)
-		r = open_fixed(ret);
-	if (setns(own, CLONE_NEWNET) < 0)
-		r = -errno;
+	r = act(arg);
+	return setns(own, CLONE_NEWNET) < 0 ? -errno : r;
+}
+
+static int listen_fixed(void *arg)
+{
+	int r = link_set_up_lo();
+
+	return r < 0 ? r : open_fixed(arg);
+}
+
+static int listen_in(int netns_fd, int (*act)(void *arg), struct netns_listeners *ret)
+{
+	int r;
+
+	listeners_init(ret);
+	r = act_in(netns_fd, act, ret);
 	if (r < 0)
 		netns_listeners_close(ret);
 	return r;
+}
+
+int netns_listen_in(int netns_fd, struct netns_listeners *ret)
+{
+	return listen_in(netns_fd, listen_fixed, ret);
 }
 
 /* All rows that share a port, on both addresses, or none. */
@@ -204,6 +221,50 @@ int netns_listen_here(struct netns_listeners *ret)
 	}
 	drop_ipv6(ret);
 	return 0;
+}
+
+static int listen_here(void *arg)
+{
+	return netns_listen_here(arg);
+}
+
+int netns_listen_among(int netns_fd, struct netns_listeners *ret)
+{
+	return listen_in(netns_fd, listen_here, ret);
+}
+
+static int set_up_lo(void *arg)
+{
+	(void)arg;
+	return link_set_up_lo();
+}
+
+int netns_set_up_lo(int netns_fd)
+{
+	return act_in(netns_fd, set_up_lo, NULL);
+}
+
+static int tidy_lo(void *arg)
+{
+	(void)arg;
+	link_tidy_lo();
+	return 0;
+}
+
+int netns_tidy_lo(int netns_fd)
+{
+	return act_in(netns_fd, tidy_lo, NULL);
+}
+
+static int is_alone(void *arg)
+{
+	(void)arg;
+	return link_is_alone();
+}
+
+int netns_is_alone(int netns_fd)
+{
+	return act_in(netns_fd, is_alone, NULL);
 }
 
 void netns_listeners_close(struct netns_listeners *l)

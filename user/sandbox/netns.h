@@ -26,6 +26,13 @@ int netns_listen_in(int netns_fd, struct netns_listeners *ret);
 /* In the caller's own: free ports outside ip_local_port_range, else a client whose ephemeral port
  * equals ours would connect to itself while we are down. */
 int netns_listen_here(struct netns_listeners *ret);
+/* In another one that others may use: as netns_listen_here, the calling thread comes back. */
+int netns_listen_among(int netns_fd, struct netns_listeners *ret);
+/* Brings `lo` up there and gives it the two addresses of link.h; takes those away again. */
+int netns_set_up_lo(int netns_fd);
+int netns_tidy_lo(int netns_fd);
+/* Is there no device but `lo` that is up? 1, 0, negative errno. */
+int netns_is_alone(int netns_fd);
 void netns_listeners_close(struct netns_listeners *l);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What `nej run` was asked for, as plain data. Read launch.h next. */
+/* What `nej run` or `nej attach` was asked for, as plain data. Read launch.h next. */
 #ifndef NEJ_SANDBOX_OPTIONS_H
 #define NEJ_SANDBOX_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "../base/addr.h"
 #include "handoff.h"
@@ -28,7 +29,12 @@ struct sandbox_options {
 	size_t n_resolvers;
 	const char *ca_paths[SANDBOX_MAX_CAS]; /* PEM: trusted inside, and for origins */
 	size_t n_cas;
-	char **argv; /* the command, NULL-terminated */
+	char **argv; /* the command, NULL-terminated; NULL: attach */
+	/* nej attach */
+	const char *cgroup_path; /* NULL: that of pid */
+	pid_t pid;
+	bool is_uid_guard;  /* the user's sockets wherever they are */
+	bool is_background; /* our caller goes on when it is enforced */
 };
 
 #endif

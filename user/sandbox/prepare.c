@@ -28,7 +28,8 @@ static int prepare_name(struct sandbox *sb)
 	if (name)
 		snprintf(sb->name, sizeof(sb->name), "%s", name);
 	else
-		snprintf(sb->name, sizeof(sb->name), "run-%d", getpid());
+		snprintf(sb->name, sizeof(sb->name), "%s-%d", sb->is_attached ? "attach" : "run",
+			getpid());
 	if (name && (strlen(name) >= sizeof(sb->name) || !pins_is_name(name))) {
 		log_error(
 			"`%s` cannot name a sandbox: use letters, digits, `-` and `_`, at most 63",
@@ -123,8 +124,9 @@ int prepare_trust(const char *path, const struct policy *policy, const struct id
 	char *why, size_t max_bytes)
 {
 	char culprit[PATH_MAX] = "";
-	int r = is_writable(path, policy, id, culprit);
+	int r = id->uid ? is_writable(path, policy, id, culprit) : 0;
 
+	/* root of the host, which an attach may meet, is kept from nothing */
 	if (r == 0)
 		return 0;
 	if (r > 0)
@@ -202,14 +204,15 @@ static int check_audit(struct sandbox *sb)
 {
 	char culprit[PATH_MAX] = "", dir[PATH_MAX];
 	char *slash;
-	int r = access(sb->audit_path, F_OK) == 0
+	int r = !sb->id.uid ? 0
+		: access(sb->audit_path, F_OK) == 0
 		? file_is_writable_by(sb->audit_path, sb->id.uid, sb->id.gid, culprit)
 		: 0;
 
 	snprintf(dir, sizeof(dir), "%s", sb->audit_path);
 	slash = strrchr(dir, '/');
 	slash[slash == dir ? 1 : 0] = 0;
-	if (r == 0)
+	if (r == 0 && sb->id.uid)
 		r = file_is_writable_by(dir, sb->id.uid, sb->id.gid, culprit);
 	if (r == 0)
 		return 0;
@@ -326,23 +329,22 @@ static int prepare_anchors(struct sandbox *sb)
 	return 0;
 }
 
-int prepare(struct sandbox *sb)
+int prepare_begin(struct sandbox *sb)
 {
-	int r;
-
 	if (geteuid() != 0) {
-		log_error("nej run makes namespaces and loads BPF programs: run it with sudo");
+		log_error("nej %s loads BPF programs and enters namespaces: run it with sudo",
+			sb->is_attached ? "attach" : "run");
 		return SANDBOX_EXIT_FAILED;
 	}
 	if (!getcwd(sb->cwd, sizeof(sb->cwd)))
 		sb->cwd[0] = 0;
-	r = check_streams();
-	if (!r)
-		r = prepare_name(sb);
-	if (!r)
-		r = prepare_identity(sb);
-	if (!r)
-		r = prepare_rules(sb);
+	return prepare_name(sb);
+}
+
+int prepare_rest(struct sandbox *sb)
+{
+	int r = prepare_rules(sb);
+
 	if (!r)
 		r = prepare_audit(sb);
 	if (!r)
@@ -350,4 +352,15 @@ int prepare(struct sandbox *sb)
 	if (!r)
 		r = prepare_secrets(sb);
 	return r;
+}
+
+int prepare(struct sandbox *sb)
+{
+	int r = check_streams();
+
+	if (!r)
+		r = prepare_begin(sb);
+	if (!r)
+		r = prepare_identity(sb);
+	return r ? r : prepare_rest(sb);
 }

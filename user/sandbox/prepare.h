@@ -10,6 +10,9 @@
 
 /* Fills sb from its options. 0, or the exit status of a refusal; the message is out. */
 int prepare(struct sandbox *sb);
+/* The same of an attach, in two steps: name and lock; then, when sb->id is known, all else. */
+int prepare_begin(struct sandbox *sb);
+int prepare_rest(struct sandbox *sb);
 
 /* Loads a policy and prints its errors. 0 or an exit status. */
 int prepare_policy(const char *path, struct policy **ret);

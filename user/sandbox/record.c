@@ -59,6 +59,16 @@ static void add_with(const struct sandbox *sb, const struct audit_event *event, 
 	buf_done(extra);
 }
 
+static void add_target(struct buf *b, const struct sandbox *sb)
+{
+	if (sb->target_pid)
+		add_number(b, "target_pid", (uint64_t)sb->target_pid);
+	if (sb->container[0])
+		add_text(b, "container", sb->container);
+	if (sb->settings.flags & NEJ_F_SCOPE_UID)
+		add_number(b, "only_uid", sb->settings.scope_uid);
+}
+
 void record_started(const struct sandbox *sb)
 {
 	struct audit_event event = event_of(sb, AUDIT_SANDBOX_STARTED);
@@ -72,10 +82,14 @@ void record_started(const struct sandbox *sb)
 	add_text(&b, "cgroup_path", sb->cgroup.path);
 	add_text(&b, "user", sb->id.name);
 	add_text(&b, "net", sb->is_shared_net ? "host" : "none");
+	add_bool(&b, "attached", sb->is_attached);
 	add_bool(&b, "ipv6", sb->listeners.has & 1u << HANDOFF_PROXY6);
 	add_bool(&b, "connect_unix", sb->settings.flags & NEJ_F_UNIX_PRIVATE);
 	add_bool(&b, "families_recorded", sb->refused_fd >= 0);
-	add_text(&b, "command", sb->options->argv[0]);
+	if (sb->is_attached)
+		add_target(&b, sb);
+	else
+		add_text(&b, "command", sb->options->argv[0]);
 	add_with(sb, &event, &b);
 
 	record_policy(sb);
@@ -162,11 +176,13 @@ void record_finished(const struct sandbox *sb)
 	struct buf b;
 
 	buf_init(&b);
-	if (WIFSIGNALED(status))
+	if (sb->is_attached)
+		add_text(&b, "ended_by", sb->ended_by ? sb->ended_by : "it could not start");
+	else if (WIFSIGNALED(status))
 		add_number(&b, "signal", (uint64_t)WTERMSIG(status));
 	else
 		add_number(&b, "exit_status", (uint64_t)WEXITSTATUS(status));
-	if (object_counters(sb->object, counts) == 0) {
+	if (sb->object && object_counters(sb->object, counts) == 0) {
 		counts[NEJ_REASON_FAMILY] += sb->n_families; /* no hook sees them */
 		counts[NEJ_REASON_SOCKET_TYPE] += sb->n_types;
 		add_counts(&b, sb, counts);

@@ -39,6 +39,8 @@ struct sandbox {
 	bool can_inspect; /* started with an authority, and programs that trust it */
 	struct secrets secrets;
 	struct anchors anchors; /* if the policy inspects */
+	char container[65];     /* id of what was attached to; empty */
+	pid_t target_pid;       /* one of its processes; 0 */
 	uint32_t generation;
 	uint64_t started_us; /* CLOCK_REALTIME */
 	struct cgroup cgroup;
@@ -58,6 +60,7 @@ struct sandbox {
 	int refused_fd;               /* of the command's filter; -1 */
 	uint64_t n_families, n_types; /* sockets its filter refused, when it has ended */
 	sigset_t signals;             /* mask at start, the command's */
+	const char *ended_by; /* of an attach: what let it go */
 	int wait_status;              /* of the command, when it has ended */
 };
 

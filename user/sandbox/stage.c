@@ -82,7 +82,7 @@ static int open_rings(struct sandbox *sb)
 	return 0;
 }
 
-int stage_open_audit(struct sandbox *sb)
+int stage_open_log(struct sandbox *sb)
 {
 	struct audit_sink_options options = {
 		.path = sb->audit_path,
@@ -100,7 +100,15 @@ int stage_open_audit(struct sandbox *sb)
 	if (r < 0)
 		return stage_failed(r, sb->audit_path);
 	/* What a dead supervisor left was decided by another policy: its records name none. */
-	r = open_rings(sb);
+	return open_rings(sb);
+}
+
+int stage_open_audit(struct sandbox *sb)
+{
+	int r = stage_open_log(sb);
+
+	if (r)
+		return r;
 	audit_sink_set_policy(
 		sb->sink, sb->generation, policy_sha256(sb->policy), prepare_lookup, sb);
 	return r;
@@ -132,7 +140,7 @@ int stage_load(struct stage_loading *l, struct sandbox *sb)
 	return r < 0 ? stage_failed(r, "a thread") : 0;
 }
 
-void stage_wait_loaded(struct stage_loading *l)
+void stage_join(struct stage_loading *l)
 {
 	if (l->is_started)
 		pthread_join(l->thread, NULL);
@@ -145,15 +153,18 @@ static int explain(int err, const struct object_error *error)
 	return SANDBOX_EXIT_MISSING;
 }
 
-int stage_hook(struct sandbox *sb, struct stage_loading *l)
+int stage_loaded(struct stage_loading *l)
 {
-	int r;
+	stage_join(l);
+	return l->result < 0 ? explain(l->result, &l->error) : 0;
+}
 
-	stage_wait_loaded(l);
-	if (l->result < 0)
-		return explain(l->result, &l->error);
-	r = object_attach(sb->object, sb->cgroup.fd, &l->error);
-	return r < 0 ? explain(r, &l->error) : 0;
+int stage_hook(struct sandbox *sb)
+{
+	struct object_error error = {0};
+	int r = object_attach(sb->object, sb->cgroup.fd, &error);
+
+	return r < 0 ? explain(r, &error) : 0;
 }
 
 int stage_apply(struct sandbox *sb)

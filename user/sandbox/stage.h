@@ -19,7 +19,8 @@ int stage_failed(int err, const char *what); /* says so; the exit status */
 
 /* --- in any order, side by side */
 
-int stage_open_audit(struct sandbox *sb); /* and what a dead supervisor's rings hold */
+int stage_open_log(struct sandbox *sb);   /* and what a dead supervisor's rings hold */
+int stage_open_audit(struct sandbox *sb); /* the same, under the policy from here on */
 int stage_open_anchors(struct sandbox *sb);
 int stage_start_worker(struct sandbox *sb); /* the listeners are open */
 
@@ -33,11 +34,12 @@ struct stage_loading {
 };
 
 int stage_load(struct stage_loading *l, struct sandbox *sb);
-void stage_wait_loaded(struct stage_loading *l); /* as often as one likes */
+void stage_join(struct stage_loading *l); /* as often as one likes; the thread is gone */
 
 /* --- in this order */
 
-int stage_hook(struct sandbox *sb, struct stage_loading *l); /* loaded, attached and pinned */
+int stage_loaded(struct stage_loading *l);
+int stage_hook(struct sandbox *sb);    /* attached and pinned */
 int stage_apply(struct sandbox *sb);   /* the policy into the maps, and sb->settings from it */
 int stage_enforce(struct sandbox *sb); /* sb->settings into force */
 int stage_finish_worker(struct sandbox *sb);

@@ -123,10 +123,11 @@ static void add_number(struct buf *b, const char *key, uint64_t value)
 }
 
 /* X(key): the texts and numbers of the file, for writing and reading alike. */
-#define TEXTS(X) X(user) X(home) X(policy_sha256) X(policy) X(audit) X(cgroup)
+#define TEXTS(X) X(user) X(home) X(policy_sha256) X(policy) X(audit) X(cgroup) X(container)
 #define NUMBERS(X)                                                                                 \
 	X(pid)                                                                                     \
-	X(pid_start) X(started_us) X(uid) X(generation) X(proxy_port) X(is_host_net) X(inspects)
+	X(pid_start)                                                                               \
+	X(started_us) X(uid) X(generation) X(proxy_port) X(is_host_net) X(is_attached) X(inspects)
 
 int state_write(const struct state *s)
 {

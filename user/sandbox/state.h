@@ -25,13 +25,15 @@ struct state {
 	uint32_t generation;
 	uint16_t proxy_port;
 	bool is_host_net;
-	bool inspects; /* there are trust files (anchors.h) */
+	bool is_attached; /* to processes that were there before */
+	bool inspects;    /* there are trust files (anchors.h) */
 	char user[64];
 	char home[256];
 	char policy_sha256[65];
 	char policy[PATH_MAX]; /* empty: everything is denied */
 	char audit[PATH_MAX];
 	char cgroup[PATH_MAX];
+	char container[65]; /* id; empty: none */
 };
 
 /* Takes the lock of a name, making its folder. A descriptor, -EWOULDBLOCK (it is in use), other

@@ -5,6 +5,7 @@
  *   worker          pidfd: it died, so start another, at most RESTARTS a minute; then stay closed,
  *                   the listeners shut, so that connects are refused
  *   control socket  a new worker says it serves; then addresses to learn, checked again
+ *   detach          of processes that are not ours: they go on as they were before
  *   SIGHUP          where there are secrets, and no terminal that hung up: they are read anew
  *   rings, kernel   events for the log, written once a round; a log that cannot be written refuses
  *                   all traffic (state->refuse for the worker, NEJ_F_AUDIT_FAILED for the hooks)
@@ -29,11 +30,13 @@
 #include "../kernel/apply.h"
 #include "../kernel/events.h"
 #include "equip.h"
+#include "job.h"
 #include "live.h"
 #include "record.h"
 #include "refused.h"
 #include "renew.h"
 #include "shed.h"
+#include "tether.h"
 
 #define DRAIN_MS 50
 #define RETRY_MS 1000 /* a log that could not be written */
@@ -49,14 +52,16 @@ static const int passed_on[] = {
 struct supervisor {
 	struct sandbox *sb;
 	struct loop *loop;
-	struct loop_io signals, init, init_end, worker_end, control, wake;
+	struct loop_io signals, worker_end, control, wake;
+	struct job job;
 	struct loop_timer drain_timer, flush_timer, shed_timer;
 	struct loop_hook hook;
 	struct events *events;
 	struct refused *refused;
 	struct renew *renew; /* NULL: no secrets */
 	struct live *live;
-	bool is_dirty; /* the sink holds something to write */
+	struct tether *tether; /* NULL: the cgroup is our own */
+	bool is_dirty;         /* the sink holds something to write */
 	bool is_worker_ready;
 	uint64_t restarts_ms[RESTARTS]; /* when, the oldest first */
 };
@@ -105,12 +110,17 @@ static void flush(struct supervisor *sv)
 		loop_timer_set(sv->loop, &sv->flush_timer, (uint64_t)in_ms);
 }
 
-static void on_round(struct loop_hook *hook)
+static void write_out(void *arg)
 {
-	struct supervisor *sv = CONTAINER_OF(hook, struct supervisor, hook);
+	struct supervisor *sv = arg;
 
 	if (sv->is_dirty)
 		flush(sv);
+}
+
+static void on_round(struct loop_hook *hook)
+{
+	write_out(CONTAINER_OF(hook, struct supervisor, hook));
 }
 
 static void on_flush_timer(struct loop_timer *timer)
@@ -376,68 +386,34 @@ static void on_live_policy(void *arg)
 		renew(sv);
 }
 
-/* --- the command */
+/* --- processes that are not ours */
 
-static void tell_init(struct supervisor *sv, enum init_word word, int value)
+static void let_go(struct supervisor *sv, const char *why)
 {
-	init_send(sv->sb->init.socket, word, value, NULL, -1);
+	sv->sb->ended_by = why;
+	loop_stop(sv->loop, 0);
 }
 
-static void continue_command(struct supervisor *sv, bool is_foreground)
+static void on_live_detach(void *arg)
 {
-	sv->sb->terminal.is_given = is_foreground;
-	tell_init(sv, INIT_CONTINUE, is_foreground);
+	let_go(arg, "nej detach");
 }
 
-/* One that only wants the terminal gets it if it is ours to give; else the whole job stops. */
-static void on_command_stopped(struct supervisor *sv, int signal)
+static void on_cgroup_gone(void *arg)
 {
-	struct terminal *t = &sv->sb->terminal;
-
-	if ((signal == SIGTTIN || signal == SIGTTOU) && terminal_is_ours(t)) {
-		continue_command(sv, true);
-		return;
-	}
-	if (sv->is_dirty)
-		flush(sv);
-	continue_command(sv, terminal_stop_job(t));
+	let_go(arg, "its cgroup is gone");
 }
 
-static void on_init(struct loop_io *io, uint32_t events)
+static int watch_target(struct supervisor *sv)
 {
-	struct supervisor *sv = CONTAINER_OF(io, struct supervisor, init);
-	struct init_message message;
-	int r = init_recv(io->fd, &message, NULL);
+	struct sandbox *sb = sv->sb;
 
-	(void)events;
-	if (r <= 0) {
-		loop_del(sv->loop, io, true); /* its end follows */
-	} else if (message.word == INIT_ENDED) {
-		sv->sb->wait_status = message.value;
-		loop_stop(sv->loop, 0);
-	} else if (message.word == INIT_STOPPED) {
-		on_command_stopped(sv, message.value);
-	}
+	if (sb->options->is_uid_guard)
+		return 0; /* the cgroup root stays */
+	return tether_new(sv->loop, &sb->cgroup, on_cgroup_gone, sv, &sv->tether);
 }
 
-/* Killed from outside, or out of memory: it could say nothing. */
-static void on_init_end(struct loop_io *io, uint32_t events)
-{
-	struct supervisor *sv = CONTAINER_OF(io, struct supervisor, init_end);
-
-	(void)events;
-	if (sv->init.fd >= 0)
-		on_init(&sv->init, EPOLLIN);
-	if (sv->init.fd < 0) {
-		sv->sb->wait_status = SIGKILL; /* the wait status of a process killed so */
-		loop_stop(sv->loop, 0);
-	}
-}
-
-static bool is_for_job(int signal)
-{
-	return signal == SIGTSTP || signal == SIGWINCH;
-}
+/* --- signals */
 
 static void on_signal(struct loop_io *io, uint32_t events)
 {
@@ -449,18 +425,16 @@ static void on_signal(struct loop_io *io, uint32_t events)
 	if (read(io->fd, &info, sizeof(info)) != sizeof(info))
 		return;
 	signal = (int)info.ssi_signo;
-	if (signal == SIGCONT)
-		continue_command(sv,
-			sv->sb->terminal.is_given ||
-				(terminal_is_ours(&sv->sb->terminal) &&
-					terminal_wants_command(&sv->sb->terminal)));
-	else if (signal == SIGHUP && sv->renew && info.ssi_code != SI_KERNEL &&
+	if (sv->sb->is_attached) {
+		if (signal == SIGTERM || signal == SIGINT || signal == SIGQUIT)
+			let_go(sv, "a signal");
+		return;
+	}
+	if (signal == SIGHUP && sv->renew && info.ssi_code != SI_KERNEL &&
 		!terminal_is_gone(&sv->sb->terminal))
 		renew(sv); /* for us: it asks for new secrets */
-	else if (info.ssi_code == SI_KERNEL || is_for_job(signal))
-		tell_init(sv, INIT_GROUP_SIGNAL, signal); /* from the terminal: for its job */
 	else
-		tell_init(sv, INIT_SIGNAL, signal);
+		job_signal(&sv->job, signal, info.ssi_code == SI_KERNEL);
 }
 
 /* --- all of it */
@@ -479,7 +453,7 @@ static int watch_signals(struct supervisor *sv)
 
 static int build(struct supervisor *sv)
 {
-	const struct live_hooks hooks = {on_live_record, on_live_policy, sv};
+	const struct live_hooks hooks = {on_live_record, on_live_policy, on_live_detach, sv};
 	struct sandbox *sb = sv->sb;
 	int r = loop_new(&sv->loop);
 
@@ -488,9 +462,7 @@ static int build(struct supervisor *sv)
 	loop_hook_add(sv->loop, &sv->hook);
 	r = watch_signals(sv);
 	if (r >= 0)
-		r = loop_add(sv->loop, &sv->init, sb->init.socket, EPOLLIN);
-	if (r >= 0)
-		r = loop_add(sv->loop, &sv->init_end, sb->init.pidfd, EPOLLIN);
+		r = sb->is_attached ? watch_target(sv) : job_watch(&sv->job, sv->loop, sb);
 	if (r >= 0)
 		r = loop_add(sv->loop, &sv->wake, sb->companion_plan.wake_fd, EPOLLIN);
 	if (r >= 0)
@@ -513,7 +485,7 @@ static void finish(struct supervisor *sv)
 
 	terminal_take_back(&sb->terminal);
 	spawn_done(&sb->init);
-	if (cgroup_kill(&sb->cgroup) < 0)
+	if (!sb->is_attached && cgroup_kill(&sb->cgroup) < 0)
 		log_warning("processes of the sandbox do not end");
 	if (sv->worker_end.fd >= 0)
 		unwatch_worker(sv);
@@ -536,6 +508,7 @@ static void done(struct supervisor *sv)
 	refused_free(sv->refused);
 	renew_free(sv->renew);
 	live_free(sv->live);
+	tether_free(sv->tether);
 	events_free(sv->events);
 	cleanup_close(&signal_fd);
 	loop_free(sv->loop);
@@ -546,8 +519,7 @@ int supervise(struct sandbox *sb)
 	struct supervisor sv = {
 		.sb = sb,
 		.signals = {on_signal, -1},
-		.init = {on_init, -1},
-		.init_end = {on_init_end, -1},
+		.job = {.before_stop = write_out, .arg = &sv},
 		.worker_end = {on_worker_end, -1},
 		.control = {on_control, -1},
 		.wake = {on_wake, -1},

@@ -52,6 +52,22 @@ def tcp(address, port, text=None):
     return f"{data.decode('latin-1').strip()} peer {peer[0]} {peer[1]}"
 
 
+def keep(kind, address, port, path):
+    """tcp or udp: a connected socket that says a word every 50 ms; to the file goes what comes of it"""
+    with socket.socket(family_of(address), socket.SOCK_STREAM if kind == "tcp" else socket.SOCK_DGRAM) as sock, \
+            open(path, "w", buffering=1) as out:
+        sock.settimeout(2)
+        sock.connect((address, int(port)))
+        while True:
+            try:
+                sock.send(b"word")
+                out.write("got\n" if kind == "udp" or sock.recv(100) else "END\n")
+            except OSError as error:
+                out.write(f"{errno.errorcode.get(error.errno, str(error))}\n")
+                return "ended"
+            time.sleep(0.05)
+
+
 def banner(address, port):
     """connect and wait for the server to speak first"""
     with socket.create_connection((address, int(port)), 3) as sock:
@@ -305,7 +321,7 @@ def unix(path):
     return "connected"
 
 
-COMMANDS = [udp, udp_connected, tcp, banner, connect, make, ping, udplite, mptcp, fastopen, unspec,
+COMMANDS = [udp, udp_connected, tcp, keep, banner, connect, make, ping, udplite, mptcp, fastopen, unspec,
             pktinfo, routing_header, names, bytes_, half_close, half_open, tls, websocket, serve,
             unix]
 

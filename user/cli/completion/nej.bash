@@ -5,6 +5,7 @@
 _nej_options() {
 	case $1 in
 	run) echo "-p --policy -n --name -u --user --net= --audit --resolver --ca --threads --help" ;;
+	attach) echo "--cgroup --pid -u --user --uid-guard -p --policy -n --name --audit --resolver --threads --background --help" ;;
 	status | doctor) echo "--json --help" ;;
 	reload) echo "-p --policy --help" ;;
 	halt | resume) echo "--all --help" ;;
@@ -27,7 +28,7 @@ _nej_sandboxes() {
 _nej() {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 	local command=${COMP_WORDS[1]-} word
-	local commands="run check trust explain import log suggest verify status reload halt resume env gateway doctor demo help"
+	local commands="run attach detach check trust explain import log suggest verify status reload halt resume env gateway doctor demo help"
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		mapfile -t COMPREPLY < <(compgen -W "$commands --help --version" -- "$current")
@@ -43,7 +44,7 @@ _nej() {
 		done
 	fi
 	case $previous in
-	-p | --policy | --audit | --ca | --key | --policies | --tls-cert | --tls-key)
+	--cgroup | -p | --policy | --audit | --ca | --key | --policies | --tls-cert | --tls-key)
 		compopt -o default
 		return
 		;;
@@ -66,7 +67,7 @@ _nej() {
 		return
 	fi
 	case $command in
-	status | env | reload | halt | resume)
+	status | env | detach | reload | halt | resume)
 		mapfile -t COMPREPLY < <(compgen -W "$(_nej_sandboxes)" -- "$current")
 		;;
 	run) mapfile -t COMPREPLY < <(compgen -c -- "$current") ;;

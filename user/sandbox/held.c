@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Walks descriptors with pidfd_getfd(2); see held.h. Nothing that is found is believed to stay. */
+#include "held.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../base/cleanup.h"
+
+struct walk {
+	const struct held_plan *plan;
+	pid_t pid;
+	int pidfd;
+};
+
+static bool fill(struct held_socket *s)
+{
+	struct sockaddr_storage sa;
+	socklen_t len = sizeof(int), sa_len = sizeof(sa);
+	struct stat st;
+
+	if (fstat(s->fd, &st) < 0 || !S_ISSOCK(st.st_mode) ||
+		getsockopt(s->fd, SOL_SOCKET, SO_DOMAIN, &s->domain, &len) < 0 ||
+		getsockopt(s->fd, SOL_SOCKET, SO_TYPE, &s->type, &len) < 0 ||
+		getsockopt(s->fd, SOL_SOCKET, SO_PROTOCOL, &s->protocol, &len) < 0)
+		return false;
+	s->inode = (uint32_t)st.st_ino;
+	s->uid = st.st_uid;
+	s->is_connected = getpeername(s->fd, (struct sockaddr *)&sa, &sa_len) == 0 &&
+		endpoint_from_sockaddr((struct sockaddr *)&sa, &s->peer) == 0;
+	return s->domain != AF_UNIX && s->domain != AF_NETLINK;
+}
+
+static void look_at(const struct walk *w, int number)
+{
+	struct held_socket s = {.pid = w->pid, .domain = -1};
+	_cleanup_close_ int fd = (int)syscall(SYS_pidfd_getfd, w->pidfd, number, 0);
+
+	if (fd < 0) {
+		/* closed or gone meanwhile is no matter */
+		if (errno != EBADF && errno != ESRCH)
+			w->plan->on_closed(w->plan->arg, w->pid);
+		return;
+	}
+	s.fd = fd;
+	if (fill(&s) && (!w->plan->has_uid || s.uid == w->plan->uid))
+		w->plan->on_socket(w->plan->arg, &s);
+}
+
+static void walk_descriptors(const struct walk *w)
+{
+	char path[64], link[64];
+	DIR *dir;
+	struct dirent *entry;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", w->pid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		ssize_t n = isdigit((unsigned char)entry->d_name[0])
+			? readlinkat(dirfd(dir), entry->d_name, link, sizeof(link) - 1)
+			: -1;
+
+		if (n > 0 && strncmp(link, "socket:", 7) == 0)
+			look_at(w, atoi(entry->d_name));
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static bool is_of_user(pid_t pid, uid_t uid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return stat(path, &st) == 0 && st.st_uid == uid;
+}
+
+static void walk_process(void *arg, pid_t pid)
+{
+	const struct held_plan *plan = arg;
+	struct walk w = {.plan = plan, .pid = pid};
+	_cleanup_close_ int pidfd = -1;
+
+	if (plan->has_uid && !is_of_user(pid, plan->uid))
+		return;
+	if (plan->on_process)
+		plan->on_process(plan->arg, pid);
+	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd < 0)
+		return; /* it ended */
+	w.pidfd = pidfd;
+	walk_descriptors(&w);
+}
+
+static void walk_folder(void *arg, int dir_fd)
+{
+	cgroup_each_process(dir_fd, walk_process, arg);
+}
+
+void held_each(const struct held_plan *plan)
+{
+	cgroup_each(plan->cgroup, walk_folder, (void *)plan);
+}
+
+/*
+ * bind() to no family never succeeds, and never changes a socket; but the hook comes first. What the
+ * programs refuse is theirs; anything else the kernel says itself. Only one user's calls are asked
+ * about where the programs are for that user, so the real user is theirs meanwhile: of this thread.
+ */
+bool held_is_covered(const struct held_socket *s, uint16_t port_be, uid_t uid)
+{
+	union {
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} at = {0};
+	socklen_t len = s->domain == AF_INET6 ? sizeof(at.v6) : sizeof(at.v4);
+	int r;
+
+	at.v4.sin_family = AF_UNSPEC;
+	at.v4.sin_port = port_be;
+	at.v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (uid != (uid_t)-1 && syscall(SYS_setresuid, uid, -1, -1) < 0)
+		return false;
+	r = bind(s->fd, (struct sockaddr *)&at, len) < 0 ? -errno : 0;
+	if (uid != (uid_t)-1 && syscall(SYS_setresuid, 0, -1, -1) < 0)
+		abort(); /* another user from here on: nothing would be right */
+	return r == -EACCES || r == -EPERM;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The sockets that processes had before nej came to them, judged by the policy: what it allows goes
+ * on, what it forbids ends. While it runs the cgroup's programs refuse everything, so nothing comes
+ * after it. Read held.h and kernel/sockdiag.h for how sockets are found.
+ */
+#ifndef NEJ_SANDBOX_SWEEP_H
+#define NEJ_SANDBOX_SWEEP_H
+
+#include "../audit/event.h"
+#include "../kernel/object.h"
+#include "../policy/policy.h"
+#include "held.h"
+
+#define SWEEP_WHY_BYTES 256
+
+struct sweep_plan {
+	const struct cgroup *cgroup;
+	const struct policy *policy;
+	const struct object *object;
+	int netns_fd; /* of the target: looked at even when no process is in it */
+	bool has_uid;
+	uid_t uid;                 /* only this user's sockets */
+	bool is_everywhere;        /* in whatever cgroup */
+	uint16_t port_be;          /* of the proxy: the bind hook refuses it */
+	const uint16_t *own_ports; /* where our listeners are; ends with 0 */
+	void (*on_cut)(void *arg, const struct audit_event *event);
+	void *arg;
+};
+
+struct sweep_result {
+	unsigned int n_kept; /* connections that go on */
+	unsigned int n_cut;
+	unsigned int n_silenced;   /* could not be ended: they just send and get nothing any more */
+	unsigned int n_unreadable; /* descriptors that could not be looked at */
+	bool has_strangers;        /* others listen in the target's network namespace */
+};
+
+/* 0; -EPERM with a sentence why: a process holds a socket that no hook covers, and nothing was cut;
+ * other negative errno. The calling thread is in its own network namespace again. */
+int sweep(
+	const struct sweep_plan *plan, struct sweep_result *ret, char why[static SWEEP_WHY_BYTES]);
+
+#endif

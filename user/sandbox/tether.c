@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Watches the folder above a cgroup for removals (inotify(7)); see tether.h. */
+#include "tether.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../base/cleanup.h"
+
+struct tether {
+	struct loop *loop;
+	struct loop_io io;
+	const struct cgroup *cg;
+	void (*on_gone)(void *arg);
+	void *arg;
+};
+
+static bool is_there(const struct cgroup *cg)
+{
+	struct stat st;
+
+	return stat(cg->path, &st) == 0 && st.st_ino == cg->id;
+}
+
+static void on_event(struct loop_io *io, uint32_t events)
+{
+	struct tether *t = CONTAINER_OF(io, struct tether, io);
+	char buffer[4096];
+
+	(void)events;
+	while (read(io->fd, buffer, sizeof(buffer)) > 0)
+		;
+	if (!is_there(t->cg))
+		t->on_gone(t->arg);
+}
+
+static int watch(struct tether *t)
+{
+	char above[PATH_MAX];
+	_cleanup_close_ int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	char *slash;
+
+	snprintf(above, sizeof(above), "%s", t->cg->path);
+	slash = strrchr(above, '/');
+	if (!slash || slash == above)
+		return -EINVAL;
+	*slash = 0;
+	if (fd < 0 || inotify_add_watch(fd, above, IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF) < 0)
+		return -errno;
+	/* removed meanwhile */
+	if (!is_there(t->cg))
+		return -ENOENT;
+	return loop_add(t->loop, &t->io, TAKE_FD(fd), EPOLLIN);
+}
+
+int tether_new(struct loop *loop, const struct cgroup *cg, void (*on_gone)(void *arg), void *arg,
+	struct tether **ret)
+{
+	struct tether *t = calloc(1, sizeof(*t));
+	int r;
+
+	if (!t)
+		return -ENOMEM;
+	*t = (struct tether){
+		.loop = loop, .io = {on_event, -1}, .cg = cg, .on_gone = on_gone, .arg = arg};
+	r = watch(t);
+	if (r < 0) {
+		free(t);
+		return r;
+	}
+	*ret = t;
+	return 0;
+}
+
+void tether_free(struct tether *t)
+{
+	int fd;
+
+	if (!t)
+		return;
+	fd = t->io.fd;
+	loop_del(t->loop, &t->io, true);
+	close(fd);
+	free(t);
+}
