@@ -17,21 +17,24 @@
 #include "../sandbox/control.h"
 #include "../sandbox/options.h"
 #include "../sandbox/state.h"
+#include "metrics.h"
 
 #define ANSWER_MS 2000
 
 enum option_key {
 	KEY_JSON = 256,
+	KEY_METRICS,
 };
 
 static const struct argp_option options[] = {
 	{"json", KEY_JSON, NULL, 0, "Print one JSON array", 0},
+	{"metrics", KEY_METRICS, NULL, 0, "Print numbers as Prometheus reads them", 0},
 	{0},
 };
 
 struct status {
 	const char *name; /* NULL: all */
-	bool is_json;
+	bool is_json, is_metrics;
 	json_t *all;
 	int err;
 };
@@ -43,6 +46,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case KEY_JSON:
 		s->is_json = true;
+		return 0;
+	case KEY_METRICS:
+		s->is_metrics = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (s->name)
@@ -197,8 +203,22 @@ static void print_plain(const json_t *j, bool is_long)
 	print_numbers(json_object_get(j, "totals"), "");
 }
 
+static void print_metrics(const json_t *all)
+{
+	struct buf out;
+
+	buf_init(&out);
+	metrics_print(all, &out);
+	fwrite(out.data, 1, out.len, stdout);
+	buf_done(&out);
+}
+
 static void print_all(const struct status *s)
 {
+	if (s->is_metrics) {
+		print_metrics(s->all);
+		return;
+	}
 	if (s->is_json) {
 		json_dumpf(s->all, stdout, JSON_INDENT(1));
 		putchar('\n');
