@@ -12,7 +12,7 @@
 /* What is in a record but not in its event. Texts are JSON already. */
 struct json_extra {
 	uint64_t seq;
-	const char *sandbox; /* `"agent-1"` */
+	const char *sandbox; /* `"agent-1"`, and more keys behind */
 	const char *policy;  /* `"sha256:…"` or `null` */
 	const char *rule;    /* `{"line":7,"text":"…"}` or `null` */
 	const char *note;    /* `"…"`; NULL: no such key */

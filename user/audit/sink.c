@@ -50,6 +50,7 @@ struct audit_sink {
 	struct folds *folds;
 	struct names *names;
 	struct buf sandbox; /* its name as JSON */
+	struct buf subject; /* the same, and the container's id behind it */
 	struct buf out;     /* sealed records that are not in the file yet */
 	uint64_t rotate_bytes, rotate_at;
 	unsigned int rotate_keep;
@@ -138,7 +139,7 @@ static void add_record(struct audit_sink *s, const struct audit_event *e, const 
 	size_t start = s->out.len;
 	struct json_extra extra = {
 		.seq = s->chain.seq + 1,
-		.sandbox = policy && policy->sandbox[0] ? policy->sandbox : s->sandbox.data,
+		.sandbox = policy && policy->sandbox[0] ? policy->sandbox : s->subject.data,
 		.policy = policy ? policy->json : "null",
 		.rule = "null",
 		.more = more,
@@ -541,7 +542,10 @@ int audit_sink_open(const struct audit_sink_options *o, struct audit_sink **ret)
 	if (!s->policies)
 		return -ENOMEM;
 	add_capped(&s->sandbox, o->sandbox);
-	r = s->sandbox.is_failed ? -ENOMEM : chain_init(&s->chain);
+	add_capped(&s->subject, o->sandbox);
+	if (o->container && *o->container)
+		buf_printf(&s->subject, ",\"container\":\"%.64s\"", o->container);
+	r = s->sandbox.is_failed || s->subject.is_failed ? -ENOMEM : chain_init(&s->chain);
 	if (r == 0)
 		r = folds_new(&s->folds);
 	if (r >= 0)
@@ -579,6 +583,7 @@ void audit_sink_close(struct audit_sink *s)
 	chain_key_free(s->key);
 	chain_done(&s->chain);
 	buf_done(&s->sandbox);
+	buf_done(&s->subject);
 	buf_done(&s->out);
 	free(s->policies);
 	for (size_t i = 0; i < N_RULES; i++) {

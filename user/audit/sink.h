@@ -22,6 +22,7 @@ struct audit_sink;
 struct audit_sink_options {
 	const char *path;         /* the log; its head is PATH.head, rotated ones PATH.1, … */
 	const char *sandbox;      /* name in every record */
+	const char *container;    /* hex digits, in every record too; NULL or empty: no such key */
 	const char *key_path;     /* Ed25519 private key, PEM, made when missing, with its folder;
 				   its public half beside it, see chain.h. NULL: heads are not signed */
 	uint64_t rotate_bytes;    /* 0: never */

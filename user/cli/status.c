@@ -119,6 +119,10 @@ static json_t *describe(const char *name, const struct state *s)
 		(int)s->proxy_port);
 	if (j)
 		json_object_set_new(j, "counters", counters_of(name));
+	if (j)
+		json_object_set_new(j, "attached", json_boolean(s->is_attached));
+	if (j && s->container[0])
+		json_object_set_new(j, "container", json_string(s->container));
 	if (j && s->is_live)
 		add_live(j, name);
 	return j;
@@ -181,9 +185,9 @@ static void print_plain(const json_t *j, bool is_long)
 		(long long)json_integer_value(json_object_get(j, "pid")), text(j, "user"),
 		text(j, "policy"));
 	if (!is_live)
-		printf("  its supervisor died; what is left denies everything until `nej run -n "
-		       "%s` "
+		printf("  its supervisor died; what is left denies everything until `nej %s -n %s` "
 		       "takes it over\n",
+			json_is_true(json_object_get(j, "attached")) ? "attach" : "run",
 			text(j, "name"));
 	if (!is_long)
 		return;

@@ -92,19 +92,12 @@ static int find_owner(struct attachment *a)
 	return r < 0 ? stage_failed(r, "no user for the worker") : 0;
 }
 
-/* Placeholders stand in a command's environment from its first moment, or nowhere. */
-static int check_policy(const struct sandbox *sb)
+static void warn_of_policy(const struct sandbox *sb)
 {
-	if (policy_secret_count(sb->policy)) {
-		log_error("the policy has secrets, whose placeholders only `nej run` can give to a "
-			  "command: take them out");
-		return SANDBOX_EXIT_USAGE;
-	}
 	if (policy_inspects(sb->policy))
-		log_notice("the policy looks inside TLS: programs must be told to trust "
-			   "/run/nej/%s/ca.pem, which a running process cannot be",
+		log_notice("the policy looks inside TLS: programs must be told to trust " STATE_ROOT
+			   "/%s/ca.pem, which a running process cannot be",
 			sb->name);
-	return 0;
 }
 
 /* --- parts */
@@ -224,7 +217,9 @@ static int prepare_attachment(struct attachment *a)
 		r = find_owner(a);
 	if (!r)
 		r = prepare_rest(&a->sb);
-	return r ? r : check_policy(&a->sb);
+	if (!r)
+		warn_of_policy(&a->sb);
+	return r;
 }
 
 static int start_parts(struct attachment *a, struct stage_loading *loading)

@@ -306,10 +306,24 @@ static void warn_readable(const struct sandbox *sb)
 	}
 }
 
+/* Placeholders stand in a command's environment from its first moment, or nowhere. */
+static int refuse_secrets(const struct sandbox *sb)
+{
+	if (!policy_secret_count(sb->policy))
+		return 0;
+	log_error(
+		"the policy has secrets, whose placeholders only `nej run` can give to a command: "
+		"take them out");
+	return SANDBOX_EXIT_USAGE;
+}
+
 static int prepare_secrets(struct sandbox *sb)
 {
-	int r = secrets_open(sb->policy, &sb->signals, &sb->secrets);
+	int r;
 
+	if (sb->is_attached)
+		return refuse_secrets(sb);
+	r = secrets_open(sb->policy, &sb->signals, &sb->secrets);
 	if (r)
 		return r;
 	warn_readable(sb);

@@ -63,8 +63,6 @@ static void add_target(struct buf *b, const struct sandbox *sb)
 {
 	if (sb->target_pid)
 		add_number(b, "target_pid", (uint64_t)sb->target_pid);
-	if (sb->container[0])
-		add_text(b, "container", sb->container);
 	if (sb->settings.flags & NEJ_F_SCOPE_UID)
 		add_number(b, "only_uid", sb->settings.scope_uid);
 }

@@ -87,6 +87,7 @@ int stage_open_log(struct sandbox *sb)
 	struct audit_sink_options options = {
 		.path = sb->audit_path,
 		.sandbox = sb->name,
+		.container = sb->container,
 		.key_path = AUDIT_KEY_PATH,
 		.rotate_bytes = ROTATE_BYTES,
 		.rotate_keep = ROTATE_KEEP,
