@@ -15,8 +15,9 @@ static __always_inline int bind_call(struct bpf_sock_addr *ctx, bool is_v6)
 		return 1;
 	dest_from_call(ctx, is_v6, &at);
 	d.reason = decide_bind(s, at.port_be);
-	/* So nej asks, when it attaches, whether a socket is one of this cgroup (sandbox/held.c). */
-	d.is_quiet = ctx->user_family == AF_UNSPEC;
+	/* So nej itself asks, before it lets the policy decide, whether a socket is one of this cgroup
+	 * (sandbox/held.c). */
+	d.is_quiet = s && (s->flags & NEJ_F_HALTED);
 	return d.reason ? event_finish(s, NEJ_HOOK_BIND, &d, &at) : 1;
 }
 

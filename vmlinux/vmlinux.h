@@ -19,7 +19,6 @@
 
 /* include/linux/socket.h and net.h of the kernel */
 #define AF_UNIX 1
-#define AF_UNSPEC 0
 #define AF_INET 2
 #define AF_INET6 10
 #define SOCK_STREAM 1

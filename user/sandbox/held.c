@@ -111,27 +111,41 @@ void held_each(const struct held_plan *plan)
 	cgroup_each(plan->cgroup, walk_folder, (void *)plan);
 }
 
+/* An address that nobody has (RFC 5737, RFC 3849): the hook comes first, and the kernel's own answer is
+ * that there is no such address, so that the socket stays as it is. */
+static int try_bind(const struct held_socket *s, uint16_t port_be)
+{
+	const struct sockaddr_in v4 = {
+		.sin_family = AF_INET, .sin_port = port_be, .sin_addr.s_addr = htonl(0xc0000201)};
+	const struct sockaddr_in6 v6 = {.sin6_family = AF_INET6,
+		.sin6_port = port_be,
+		.sin6_addr = {{{0x20, 0x01, 0x0d, 0xb8, [15] = 1}}}};
+	bool is_v6 = s->domain == AF_INET6;
+
+	return bind(s->fd, is_v6 ? (const struct sockaddr *)&v6 : (const struct sockaddr *)&v4,
+		       is_v6 ? sizeof(v6) : sizeof(v4)) < 0
+		? -errno
+		: 0;
+}
+
+static bool is_refusal(int r)
+{
+	return r == -EACCES || r == -EPERM;
+}
+
 /*
- * bind() to no family never succeeds, and never changes a socket; but the hook comes first. What the
- * programs refuse is theirs; anything else the kernel says itself. Only one user's calls are asked
- * about where the programs are for that user, so the real user is theirs meanwhile: of this thread.
+ * What the programs refuse is theirs, if they alone refuse it: another port they let pass. Only one
+ * user's calls are asked about where the programs are for that user, so the real user is theirs
+ * meanwhile: of this thread.
  */
 bool held_is_covered(const struct held_socket *s, uint16_t port_be, uid_t uid)
 {
-	union {
-		struct sockaddr_in v4;
-		struct sockaddr_in6 v6;
-	} at = {0};
-	socklen_t len = s->domain == AF_INET6 ? sizeof(at.v6) : sizeof(at.v4);
-	int r;
+	bool is_covered;
 
-	at.v4.sin_family = AF_UNSPEC;
-	at.v4.sin_port = port_be;
-	at.v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	if (uid != (uid_t)-1 && syscall(SYS_setresuid, uid, -1, -1) < 0)
 		return false;
-	r = bind(s->fd, (struct sockaddr *)&at, len) < 0 ? -errno : 0;
+	is_covered = is_refusal(try_bind(s, port_be)) && !is_refusal(try_bind(s, 0));
 	if (uid != (uid_t)-1 && syscall(SYS_setresuid, 0, -1, -1) < 0)
 		abort(); /* another user from here on: nothing would be right */
-	return r == -EACCES || r == -EPERM;
+	return is_covered;
 }

@@ -7,15 +7,16 @@ target
 policy <<<'{version: 1, rules: [allow: api.allowed.test, allow: "151.101.64.0/24:7"]}'
 before=$(bpftool cgroup tree "$TARGET")
 in_target $CLIENT keep tcp "$OK4" 7 "$E2E/forbidden" &
+in_target $CLIENT keep tcp "$OK6" 7 "$E2E/forbidden6" &
 in_target $CLIENT keep udp "$OK4" 53 "$E2E/datagrams" &
 in_target $CLIENT keep tcp "$PKG4" 7 "$E2E/opened" &
 in_target bash -c "echo up >$E2E/up; while [ ! -e $E2E/go ]; do sleep 0.1; done
 	$CLIENT tcp $EVIL4 25 hi; curl -sS --max-time 5 --cacert $CA https://api.allowed.test/" >"$E2E/later" 2>&1 &
 later=$!
-for file in forbidden opened datagrams; do eventually grep -q got "$E2E/$file"; done
+for file in forbidden forbidden6 opened datagrams; do eventually grep -q got "$E2E/$file"; done
 to_target
 eventually grep -qE '^(ECONNABORTED|ECONNRESET|EPIPE)' "$E2E/forbidden"
-eventually grep -qE '^E' "$E2E/datagrams"
+eventually grep -qE '^E' "$E2E/datagrams" && eventually grep -qE '^E' "$E2E/forbidden6"
 audit event=network_blocked layer=supervisor proto=tcp addr="$OK4" port=7 'detail=~before the attach'
 audit event=network_blocked layer=supervisor proto=udp addr="$OK4" port=53
 none_audit layer=supervisor addr="$PKG4"
