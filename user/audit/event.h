@@ -31,6 +31,7 @@
 	X(NAME_GIVEN, "name_given") /* no record: host is what the address addr stands for */      \
 	X(HALTED, "halted")                                                                        \
 	X(RESUMED, "resumed")                                                                      \
+	X(CANARY_FAILED, "canary_failed") /* what must be refused was not: it is halted */         \
 	X(SANDBOX_FINISHED, "sandbox_finished")
 
 enum audit_kind {

@@ -20,21 +20,24 @@
 #include "metrics.h"
 
 #define ANSWER_MS 2000
+#define CANARY_MS 15000
 
 enum option_key {
 	KEY_JSON = 256,
 	KEY_METRICS,
+	KEY_CANARY,
 };
 
 static const struct argp_option options[] = {
 	{"json", KEY_JSON, NULL, 0, "Print one JSON array", 0},
+	{"canary", KEY_CANARY, NULL, 0, "First let NAME's canary try again", 0},
 	{"metrics", KEY_METRICS, NULL, 0, "Print numbers as Prometheus reads them", 0},
 	{0},
 };
 
 struct status {
 	const char *name; /* NULL: all */
-	bool is_json, is_metrics;
+	bool is_json, is_metrics, is_canary;
 	json_t *all;
 	int err;
 };
@@ -46,6 +49,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case KEY_JSON:
 		s->is_json = true;
+		return 0;
+	case KEY_CANARY:
+		s->is_canary = true;
 		return 0;
 	case KEY_METRICS:
 		s->is_metrics = true;
@@ -83,6 +89,18 @@ static json_t *counters_of(const char *name)
 		(json_int_t)counts[NEJ_COUNTER_EVENTS_LOST]);
 	json_object_set_new(all, "refused", refused);
 	return all;
+}
+
+/* A halted sandbox lets none try; its status says the rest. */
+static void let_canary_try(const char *name)
+{
+	json_t *request = json_pack("{s:s}", "command", "canary"), *answer = NULL;
+	int r = control_ask(name, request, CANARY_MS, &answer);
+
+	if (r < 0)
+		log_error("the canary of %s does not answer: %s", name, strerror(-r));
+	json_decref(request);
+	json_decref(answer);
 }
 
 /* What only the supervisor knows: its state, what went through it. */
@@ -141,6 +159,8 @@ static void add(void *arg, const char *name)
 		status->err = r;
 		return;
 	}
+	if (status->is_canary && s.is_live)
+		let_canary_try(name);
 	/* a folder with nothing but a lock is left by a start that failed */
 	if (s.is_live || s.pid || object_is_pinned(name))
 		json_array_append_new(status->all, describe(name, &s));
@@ -203,6 +223,7 @@ static void print_plain(const json_t *j, bool is_long)
 			(long long)json_integer_value(json_object_get(j, "open_connections")));
 	printf("  worker_restarts: %lld\n",
 		(long long)json_integer_value(json_object_get(j, "worker_restarts")));
+	printf("  canary: %s\n", text(json_object_get(j, "canary"), "result"));
 	print_verdicts(json_object_get(json_object_get(j, "totals"), "verdicts"));
 	print_numbers(json_object_get(j, "totals"), "");
 }

@@ -226,6 +226,20 @@ static void detach_all(struct object *o)
 	}
 }
 
+bool object_is_attached(const struct object *o)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(o->links); i++) {
+		struct bpf_link_info info = {0};
+		uint32_t len = sizeof(info);
+
+		if (o->links[i] &&
+			(bpf_obj_get_info_by_fd(bpf_link__fd(o->links[i]), &info, &len) < 0 ||
+				!info.cgroup.cgroup_id))
+			return false;
+	}
+	return true;
+}
+
 static int pin_at(int fd, const char *dir, const char *name)
 {
 	char path[PINS_PATH_BYTES + 64];

@@ -40,6 +40,9 @@ int object_unpin(const char *name);
 /* Removes the pins of sandboxes whose cgroup is gone. Returns how many, or negative errno. */
 int object_collect(void);
 
+/* Is every hook still on its cgroup? Somebody with root's rights may have taken one away. */
+bool object_is_attached(const struct object *o);
+
 /* Detaches, unpins and frees. object_release frees but leaves pins and links in force. */
 void object_free(struct object *o);
 void object_release(struct object *o);

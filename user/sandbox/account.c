@@ -12,6 +12,8 @@
 
 static const char *state_of(const struct sandbox *sb)
 {
+	if (sb->is_broken)
+		return "broken";
 	if (sb->is_halted)
 		return "halted";
 	/* nothing passes, but not because anybody wants it so */
@@ -81,12 +83,12 @@ static json_t *status_of(const struct account *a, int n_open)
 {
 	const struct sandbox *sb = a->sb;
 
-	return json_pack("{s:b, s:s, s:s, s:s, s:s, s:I, s:I, s:b, s:o, s:o}", "ok", 1, "name",
+	return json_pack("{s:b, s:s, s:s, s:s, s:s, s:I, s:I, s:b, s:o, s:o, s:o}", "ok", 1, "name",
 		sb->name, "state", state_of(sb), "policy", sb->policy_path, "policy_sha256",
 		policy_sha256(sb->policy), "generation", (json_int_t)sb->generation,
 		"worker_restarts", (json_int_t)a->n_restarts, "audit_failed", sb->is_audit_failed,
 		"open_connections", n_open < 0 ? json_null() : json_integer(n_open), "totals",
-		numbers_of(audit_sink_tally(sb->sink)));
+		numbers_of(audit_sink_tally(sb->sink)), "canary", canary_print(a->canary));
 }
 
 /* --- waiting for the worker */
@@ -129,11 +131,14 @@ void account_ask(struct account *a, uint32_t id)
 		loop_timer_set(a->loop, &a->limit, COUNT_LIMIT_MS);
 }
 
-void account_init(
-	struct account *a, struct loop *loop, const struct sandbox *sb, struct control *control)
+void account_init(struct account *a, struct loop *loop, const struct sandbox *sb,
+	struct control *control, const struct canary *canary)
 {
-	*a = (struct account){
-		.loop = loop, .sb = sb, .control = control, .limit.on_timeout = on_limit};
+	*a = (struct account){.loop = loop,
+		.sb = sb,
+		.control = control,
+		.canary = canary,
+		.limit.on_timeout = on_limit};
 }
 
 void account_done(struct account *a)

@@ -7,6 +7,7 @@
 #define NEJ_SANDBOX_ACCOUNT_H
 
 #include "../base/loop.h"
+#include "canary.h"
 #include "control.h"
 #include "sandbox.h"
 
@@ -14,14 +15,15 @@ struct account {
 	struct loop *loop;
 	const struct sandbox *sb;
 	struct control *control;
+	const struct canary *canary;
 	struct loop_timer limit;
 	uint32_t ids[CONTROL_MAX_CLIENTS]; /* requests that wait for the worker's number */
 	size_t n_ids;
 	uint32_t n_restarts;
 };
 
-void account_init(
-	struct account *a, struct loop *loop, const struct sandbox *sb, struct control *control);
+void account_init(struct account *a, struct loop *loop, const struct sandbox *sb,
+	struct control *control, const struct canary *canary);
 void account_done(struct account *a);
 
 /* Answers the request with this id, now or soon. */

@@ -16,6 +16,7 @@
 #include "../base/cleanup.h"
 #include "../kernel/apply.h"
 #include "account.h"
+#include "canary.h"
 #include "control.h"
 #include "describe.h"
 #include "prepare.h"
@@ -29,9 +30,14 @@ struct live {
 	struct live_hooks hooks;
 	struct control *control;
 	struct loop_timer limit;
-	uint32_t asked_by; /* request that waits for the worker; 0: none */
+	bool wants_cut;    /* the canary failed: what is open is to end */
+	bool is_busy;      /* the worker was told to change, and is not done */
+	uint32_t asked_by; /* request that waits for it; 0: none */
 	json_t *answer;    /* for it, but for the number of ended connections */
 	struct account account;
+	struct canary *canary;
+	uint32_t canary_asked[CONTROL_MAX_CLIENTS];
+	size_t n_canary_asked;
 };
 
 /* --- waiting for the worker */
@@ -44,8 +50,11 @@ static void settle(struct live *l, int n_ended)
 	loop_timer_del(l->loop, &l->limit);
 	l->answer = NULL;
 	l->asked_by = 0;
-	if (!id)
+	l->is_busy = false;
+	if (!id) {
+		json_decref(answer);
 		return;
+	}
 	if (n_ended >= 0)
 		json_object_set_new(answer, "ended", json_integer(n_ended));
 	control_reply(l->control, id, answer);
@@ -62,19 +71,39 @@ static void on_limit(struct loop_timer *timer)
 
 static void wait_for_worker(struct live *l, uint32_t id, json_t *answer)
 {
+	l->is_busy = true;
 	l->asked_by = id;
 	l->answer = answer;
 	l->limit.on_timeout = on_limit;
 	loop_timer_set(l->loop, &l->limit, TURN_LIMIT_MS);
 }
 
+static int tell_worker(const struct sandbox *sb, enum init_word word, int value, int fd)
+{
+	if (sb->worker.control < 0)
+		return -EPIPE;
+	return init_send(sb->worker.control, word, value, NULL, fd);
+}
+
+/* What the canary wants cut, when the worker is free to do it; a new worker has nothing to cut. */
+static void cut(struct live *l)
+{
+	if (!l->wants_cut || l->is_busy)
+		return;
+	l->wants_cut = false;
+	if (tell_worker(l->sb, INIT_HALT, 0, -1) >= 0)
+		wait_for_worker(l, 0, NULL);
+}
+
 void live_on_turned(struct live *l, int value)
 {
 	settle(l, value);
+	cut(l);
 }
 
 void live_on_worker_end(struct live *l)
 {
+	l->wants_cut = false;
 	settle(l, -1);
 	account_on_counted(&l->account, -1);
 }
@@ -89,11 +118,10 @@ void live_count_restart(struct live *l)
 	l->account.n_restarts++;
 }
 
-static int tell_worker(const struct sandbox *sb, enum init_word word, int value, int fd)
+void live_quiet(struct live *l)
 {
-	if (sb->worker.control < 0)
-		return -EPIPE;
-	return init_send(sb->worker.control, word, value, NULL, fd);
+	if (l)
+		canary_stop(l->canary);
 }
 
 /* --- halt */
@@ -138,6 +166,8 @@ static void do_resume(struct live *l, uint32_t id, const json_t *request)
 	(void)request;
 	if (l->sb->is_halted)
 		set_halted(l, false, "by the operator");
+	l->sb->is_broken = false;
+	canary_run_soon(l->canary);
 	control_reply(l->control, id, json_pack("{s:b}", "ok", 1));
 }
 
@@ -147,6 +177,48 @@ static void do_status(struct live *l, uint32_t id, const json_t *request)
 {
 	(void)request;
 	account_ask(&l->account, id);
+}
+
+/* --- canary */
+
+static bool is_changing(void *arg)
+{
+	const struct live *l = arg;
+
+	return l->is_busy;
+}
+
+/* Nothing is let through any more, whatever is wrong; a change under way ends before the cut. */
+static void on_canary_failed(void *arg, const char *why)
+{
+	struct live *l = arg;
+
+	record_canary(l->sb, why);
+	l->sb->is_broken = true;
+	if (!l->sb->is_halted)
+		set_halted(l, true, "by the canary");
+	l->wants_cut = true;
+	cut(l);
+}
+
+static void on_canary_done(void *arg)
+{
+	struct live *l = arg;
+
+	while (l->n_canary_asked)
+		control_reply(l->control, l->canary_asked[--l->n_canary_asked],
+			json_pack("{s:b, s:o}", "ok", 1, "canary", canary_print(l->canary)));
+}
+
+static void do_canary(struct live *l, uint32_t id, const json_t *request)
+{
+	(void)request;
+	if (l->sb->is_halted || l->n_canary_asked == ARRAY_SIZE(l->canary_asked)) {
+		control_reply(l->control, id, control_error("it is halted"));
+		return;
+	}
+	l->canary_asked[l->n_canary_asked++] = id;
+	canary_run_soon(l->canary);
 }
 
 /* --- reload */
@@ -293,6 +365,7 @@ static void do_reload(struct live *l, uint32_t id, const json_t *request)
 		control_reply(l->control, id, answer_of(sb)); /* the next worker has it */
 	else
 		wait_for_worker(l, id, answer_of(sb));
+	canary_run_soon(l->canary);
 	l->hooks.on_policy(l->hooks.arg);
 }
 
@@ -322,6 +395,7 @@ static const struct {
 	{"halt", do_halt, true},
 	{"resume", do_resume, true},
 	{"detach", do_detach, true},
+	{"canary", do_canary, false},
 };
 
 static void on_request(void *arg, uint32_t id, const json_t *request)
@@ -332,7 +406,7 @@ static void on_request(void *arg, uint32_t id, const json_t *request)
 	for (size_t i = 0; word && i < ARRAY_SIZE(commands); i++) {
 		if (strcmp(word, commands[i].word) != 0)
 			continue;
-		if (commands[i].is_change && l->asked_by)
+		if (commands[i].is_change && l->is_busy)
 			control_reply(l->control, id,
 				control_error("another change is under way: try again"));
 		else
@@ -340,24 +414,28 @@ static void on_request(void *arg, uint32_t id, const json_t *request)
 		return;
 	}
 	control_reply(l->control, id,
-		control_error("`command` is status, reload, halt, resume or detach"));
+		control_error("`command` is status, reload, halt, resume, detach or canary"));
 }
 
 int live_new(
 	struct loop *loop, struct sandbox *sb, const struct live_hooks *hooks, struct live **ret)
 {
 	struct live *l = calloc(1, sizeof(*l));
+	const struct canary_hooks canary = {is_changing, on_canary_failed, on_canary_done, l};
 	int r;
 
 	if (!l)
 		return -ENOMEM;
 	*l = (struct live){.sb = sb, .loop = loop, .hooks = *hooks};
 	r = control_new(loop, sb->name, on_request, l, &l->control);
+	if (r >= 0)
+		r = canary_new(loop, sb, &canary, &l->canary);
 	if (r < 0) {
+		control_free(l->control);
 		free(l);
 		return r;
 	}
-	account_init(&l->account, loop, sb, l->control);
+	account_init(&l->account, loop, sb, l->control, l->canary);
 	*ret = l;
 	return 0;
 }
@@ -368,6 +446,7 @@ void live_free(struct live *l)
 		return;
 	loop_timer_del(l->loop, &l->limit);
 	account_done(&l->account);
+	canary_free(l->canary);
 	control_free(l->control);
 	json_decref(l->answer);
 	policy_free(l->sb->policy_before);

@@ -22,6 +22,8 @@ struct live_hooks {
 int live_new(
 	struct loop *loop, struct sandbox *sb, const struct live_hooks *hooks, struct live **ret);
 void live_free(struct live *l);
+/* The end is near: nothing of ours runs inside any more. */
+void live_quiet(struct live *l);
 
 /* The worker is done with a word of ours. */
 void live_on_turned(struct live *l, int value);

@@ -113,6 +113,14 @@ void record_halted(const struct sandbox *sb, bool is_halted, const char *detail)
 	audit_sink_add(sb->sink, &event);
 }
 
+void record_canary(const struct sandbox *sb, const char *finding)
+{
+	struct audit_event event = event_of(sb, AUDIT_CANARY_FAILED);
+
+	event.detail = text_of(finding);
+	audit_sink_add(sb->sink, &event);
+}
+
 void record_adopted(const struct sandbox *sb, uint64_t n_records)
 {
 	struct audit_event event = event_of(sb, AUDIT_ADOPTED);
@@ -183,6 +191,8 @@ void record_finished(const struct sandbox *sb)
 	if (sb->object && object_counters(sb->object, counts) == 0) {
 		counts[NEJ_REASON_FAMILY] += sb->n_families; /* no hook sees them */
 		counts[NEJ_REASON_SOCKET_TYPE] += sb->n_types;
+		for (int i = 0; i < NEJ_REASON_COUNT; i++)
+			counts[i] -= sb->canary_refused[i]; /* no attempts */
 		add_counts(&b, sb, counts);
 		add_counts(&b, sb, NULL);
 		add_number(&b, "redirected", counts[NEJ_COUNTER_REDIRECTED]);

@@ -9,6 +9,8 @@
 void record_started(const struct sandbox *sb);
 void record_policy(const struct sandbox *sb); /* another is in force */
 void record_halted(const struct sandbox *sb, bool is_halted, const char *detail);
+/* The canary's finding, for which the sandbox is halted. */
+void record_canary(const struct sandbox *sb, const char *finding);
 void record_adopted(const struct sandbox *sb, uint64_t n_records);
 void record_worker(const struct sandbox *sb, const char *detail);
 /* Names as of secrets_read_again. */

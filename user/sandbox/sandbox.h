@@ -35,6 +35,8 @@ struct sandbox {
 	bool is_attached;             /* to processes that were there before: there is no init */
 	bool is_shared_net;           /* loopback is not the sandbox's own */
 	bool is_halted, is_audit_failed;
+	bool is_broken; /* halted by the canary: it did not refuse what it must */
+	uint64_t canary_refused[NEJ_REASON_COUNT]; /* by the kernel; in its counters, not on record */
 	bool can_tls;     /* the worker was started with TLS at all */
 	bool can_inspect; /* started with an authority, and programs that trust it */
 	struct secrets secrets;

@@ -483,6 +483,7 @@ static void finish(struct supervisor *sv)
 {
 	struct sandbox *sb = sv->sb;
 
+	live_quiet(sv->live);
 	terminal_take_back(&sb->terminal);
 	spawn_done(&sb->init);
 	if (!sb->is_attached && cgroup_kill(&sb->cgroup) < 0)

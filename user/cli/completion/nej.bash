@@ -6,7 +6,7 @@ _nej_options() {
 	case $1 in
 	run) echo "-p --policy -n --name -u --user --net= --audit --resolver --ca --threads --help" ;;
 	attach) echo "--cgroup --pid -u --user --uid-guard -p --policy -n --name --audit --resolver --threads --background --help" ;;
-	status) echo "--json --metrics --help" ;;
+	status) echo "--json --metrics --canary --help" ;;
 	doctor) echo "--json --help" ;;
 	reload) echo "-p --policy --help" ;;
 	halt | resume) echo "--all --help" ;;
