@@ -194,6 +194,10 @@ static void report(const struct attachment *a)
 		log_warning("%u descriptors could not be looked at (pidfd_getfd, Linux 5.6): a "
 			    "socket that was passed in from outside would not be seen",
 			s->n_unreadable);
+	if (a->target.n_raw && a->target.net != TARGET_NET_NONE)
+		log_warning("%u processes have CAP_NET_RAW: packet sockets (AF_PACKET) pass every "
+			    "hook; start them without it (--cap-drop NET_RAW)",
+			a->target.n_raw);
 	if (!(a->sb.settings.flags & NEJ_F_UNIX_PRIVATE))
 		log_warning("this kernel has no connect_unix hook (6.7): Unix sockets of the host "
 			    "that the processes can see, such as a container engine's, are open "

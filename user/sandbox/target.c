@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/magic.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -272,6 +273,21 @@ static void check_logins(void *arg, int dir_fd)
 	cgroup_each_process(dir_fd, check_login, arg);
 }
 
+/* CAP_NET_RAW in whatever user namespace: it may well be the one that owns the network's. */
+static bool has_net_raw(pid_t pid)
+{
+	char path[64];
+	_cleanup_free_ char *text = NULL;
+	const char *at;
+	size_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	if (file_read(path, MAX_PROC_BYTES, &text, &len) < 0)
+		return false;
+	at = strstr(text, "\nCapEff:");
+	return at && strtoull(at + 8, NULL, 16) >> CAP_NET_RAW & 1;
+}
+
 static void check_process(void *arg, pid_t pid)
 {
 	char path[64], exe[PATH_MAX];
@@ -281,6 +297,7 @@ static void check_process(void *arg, pid_t pid)
 
 	if (!s->t->pid)
 		s->t->pid = pid;
+	s->t->n_raw += has_net_raw(pid);
 	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
 	n = readlink(path, exe, sizeof(exe) - 1);
 	if (n <= 0)

@@ -36,6 +36,7 @@ struct target {
 	int netns_fd;
 	enum target_net net;
 	char container[TARGET_CONTAINER_BYTES]; /* 64 hex digits of the cgroup's path; empty */
+	unsigned int n_raw;                     /* of its processes: they may make packet sockets */
 	bool is_leftover;                       /* a dead supervisor's links are on the cgroup */
 };
 

@@ -14,7 +14,7 @@ in_target bash -c "echo up >$E2E/up; while [ ! -e $E2E/go ]; do sleep 0.1; done
 	$CLIENT tcp $EVIL4 25 hi; curl -sS --max-time 5 --cacert $CA https://api.allowed.test/" >"$E2E/later" 2>&1 &
 later=$!
 for file in forbidden forbidden6 opened datagrams; do eventually grep -q got "$E2E/$file"; done
-to_target
+to_target && grep -q CAP_NET_RAW "$E2E/attach.out"
 eventually grep -qE '^(ECONNABORTED|ECONNRESET|EPIPE)' "$E2E/forbidden"
 eventually grep -qE '^E' "$E2E/datagrams" && eventually grep -qE '^E' "$E2E/forbidden6"
 audit event=network_blocked layer=supervisor proto=tcp addr="$OK4" port=7 'detail=~before the attach'
