@@ -73,6 +73,9 @@ static bool is_ours(const struct canary *c, const struct audit_event *e)
 	if (e->kind == AUDIT_NETWORK_BLOCKED && e->layer == AUDIT_LAYER_KERNEL)
 		return e->pid == (uint32_t)c->pid && !strcmp(e->comm, DECOY_COMM) &&
 			(is_target(c, e) || e->reason == NEJ_REASON_SOCKET_TYPE);
+	/* refused before it could say what it wants: a limit of connections */
+	if (e->kind == AUDIT_NETWORK_BLOCKED && !e->host.len)
+		return e->pid == (uint32_t)c->pid && !strcmp(e->comm, DECOY_COMM);
 	if (e->kind != AUDIT_NETWORK_BLOCKED && e->kind != AUDIT_DNS_BLOCKED)
 		return false;
 	return e->host.ptr && e->host.len == strlen(c->plan.name) &&
@@ -195,7 +198,9 @@ static void on_next(struct loop_timer *timer)
 	struct canary *c = CONTAINER_OF(timer, struct canary, next);
 	const struct sandbox *sb = c->sb;
 
-	if (c->end.fd >= 0 || sb->is_halted || sb->is_audit_failed || is_frozen(&sb->cgroup) ||
+	if (sb->is_halted)
+		return; /* who resumes it lets one run */
+	if (c->end.fd >= 0 || sb->is_audit_failed || is_frozen(&sb->cgroup) ||
 		c->hooks.is_changing(c->hooks.arg) || draw(c) < 0) {
 		loop_timer_set(c->loop, &c->next, AGAIN_MS);
 		return;
@@ -217,7 +222,11 @@ static void settle(struct canary *c, int status)
 {
 	char why[128];
 
-	if (c->sb->generation != c->generation || c->sb->is_halted) {
+	if (c->sb->is_halted) {
+		c->hooks.on_done(c->hooks.arg);
+		return;
+	}
+	if (c->sb->generation != c->generation) {
 		canary_run_soon(c); /* what it asked for may be allowed now */
 		return;
 	}
