@@ -62,6 +62,7 @@ static int check(const char *name, const struct state *s)
 int leftover_remove(const char *name)
 {
 	struct sandbox_options options = {0};
+	char path[128];
 	static struct sandbox sb;
 	static struct state s;
 	int r = state_read(name, &s);
@@ -85,6 +86,8 @@ int leftover_remove(const char *name)
 	if (r)
 		log_warning("the end of %s is not in its log", name);
 	r = object_unpin(name);
+	snprintf(path, sizeof(path), STATE_ROOT "/%.63s.sock", name);
+	unlink(path);
 	stage_take_apart(&sb);
 	return r < 0 ? stage_failed(r, "cannot take its links away") : 0;
 }

@@ -28,7 +28,7 @@ expect 1 '^E' in_target $CLIENT tcp "$EVIL4" 25 hi
 evil_saw_nothing
 let_go
 audit event=sandbox_finished 'ended_by=~supervisor had died'
-[ ! -e "/sys/fs/bpf/nej/$NAME" ] && [ ! -e "/run/nej/$NAME" ] || fail "pins or state stay"
+[ ! -e "/sys/fs/bpf/nej/$NAME" ] && [ ! -e "/run/nej/$NAME" ] && [ ! -e "/run/nej/$NAME.sock" ] || fail "pins or state stay"
 expect 0 'hi peer' in_target $CLIENT tcp "$OK4" 7 hi
 expect 1 'no sandbox named' "$NEJ" detach "$NAME"
 verified
