@@ -135,6 +135,8 @@ static void on_incoming(struct loop_io *io, uint32_t events)
 			return;
 		if (!is_exhausted(fd))
 			continue; /* that connection's own error, accept(2) */
+		if (spare_drop_oldest(l->proxy))
+			continue; /* nobody waits for that one */
 		fd = refuse_one(l);
 		if (fd == -EAGAIN)
 			return;
