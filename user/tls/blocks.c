@@ -36,13 +36,19 @@ static void *take(void)
 static void give_back(void *p)
 {
 	pthread_mutex_lock(&lock);
-	free_blocks[n_free++] = (unsigned char)((size_t)((char *)p - region) / BLOCKS_BYTES);
+	free_blocks[n_free++] = (unsigned short)((size_t)((char *)p - region) / BLOCKS_BYTES);
 	pthread_mutex_unlock(&lock);
+}
+
+static bool is_passing(size_t n)
+{
+	return n >= BLOCKS_FROM_BYTES && n <= BLOCKS_BYTES &&
+		(n < BLOCKS_NOT_FROM_BYTES || n >= BLOCKS_NOT_TO_BYTES);
 }
 
 static void *on_malloc(size_t n, const char *file, int line)
 {
-	void *p = n >= BLOCKS_FROM_BYTES && n <= BLOCKS_BYTES ? take() : NULL;
+	void *p = is_passing(n) ? take() : NULL;
 
 	(void)file;
 	(void)line;
@@ -90,7 +96,7 @@ void blocks_install(void)
 		return;
 	}
 	for (size_t i = 0; i < BLOCKS_COUNT; i++)
-		free_blocks[n_free++] = (unsigned char)(BLOCKS_COUNT - 1 - i);
+		free_blocks[n_free++] = (unsigned short)(BLOCKS_COUNT - 1 - i);
 	/* refused once OpenSSL has allocated anything: then the region is not used */
 	if (CRYPTO_set_mem_functions(on_malloc, on_realloc, on_free))
 		return;

@@ -8,8 +8,12 @@
 #define NEJ_TLS_BLOCKS_H
 
 #define BLOCKS_BYTES (72u << 10) /* of one: a read buffer of context.c and OpenSSL's overhead */
-#define BLOCKS_FROM_BYTES 8192   /* what is smaller stays in the heap */
-#define BLOCKS_COUNT 128         /* in use at once; further ones come from the heap */
+/* What is smaller stays in the heap; so does an SSL of 7,624 bytes, which lives as long as its
+ * connection, unlike all else that OpenSSL makes of these sizes. */
+#define BLOCKS_FROM_BYTES 3072
+#define BLOCKS_NOT_FROM_BYTES 6144
+#define BLOCKS_NOT_TO_BYTES 8192
+#define BLOCKS_COUNT 512 /* in use at once; further ones come from the heap */
 
 /* Before the process's first use of OpenSSL; later, or without memory for it, nothing changes. */
 void blocks_install(void);
