@@ -20,12 +20,12 @@
 #define NEJ_MAX_ERRORS 20                /* errors shown of one policy; the rest are counted */
 
 /* worker */
-#define NEJ_MAX_SYNTH 65536        /* synthetic pairs: the longest unused name gives its pair up */
-#define NEJ_MAX_DNS_CACHE 8192     /* resolver cache: the oldest answer goes */
-#define NEJ_MAX_CONNS 65536        /* connections of one worker: refused with `limit` */
-#define NEJ_MAX_LEAVES 1024         /* certificates of inspected hosts: the longest unused is made anew */
-#define NEJ_MAX_TICKETS 1024        /* TLS sessions of origins to resume: the oldest goes */
-#define NEJ_MAX_SPARES 256          /* idle connections to origins, of a thread: the oldest is closed */
+#define NEJ_MAX_SYNTH 65536    /* synthetic pairs: the longest unused name gives its pair up */
+#define NEJ_MAX_DNS_CACHE 8192 /* resolver cache: the oldest answer goes */
+#define NEJ_MAX_CONNS 65536    /* connections of one worker: refused with `limit` */
+#define NEJ_MAX_LEAVES 1024  /* certificates of inspected hosts: the longest unused is made anew */
+#define NEJ_MAX_TICKETS 1024 /* TLS sessions of origins to resume: the oldest goes */
+#define NEJ_MAX_SPARES 256   /* idle connections to origins, of a thread: the oldest is closed */
 #define NEJ_MAX_LIMITED_RULES 1024 /* rules with limits in use: further ones admit nothing */
 #define NEJ_MAX_QUERIES 1024       /* resolver queries in flight: SERVFAIL */
 #define NEJ_MAX_HELD_BYTES                                                                         \

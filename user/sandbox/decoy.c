@@ -126,6 +126,7 @@ static void try_addresses(const struct decoy_plan *plan)
 static size_t put_question(const char *name, uint8_t out[static 128])
 {
 	static const uint8_t head[12] = {DNS_ID >> 8, DNS_ID & 0xff, 1, 0, 0, 1};
+	static const uint8_t tail[5] = {0, 0, 1, 0, 1}; /* the root, A, IN */
 	size_t n = sizeof(head), len;
 
 	memcpy(out, head, sizeof(head));
@@ -135,8 +136,8 @@ static size_t put_question(const char *name, uint8_t out[static 128])
 		memcpy(out + n, name, len);
 		n += len;
 	}
-	memcpy(out + n, "\0\0\1\0\1", 5); /* the root, A, IN */
-	return n + 5;
+	memcpy(out + n, tail, sizeof(tail));
+	return n + sizeof(tail);
 }
 
 static void wait_for(int fd, short events)

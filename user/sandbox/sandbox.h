@@ -36,9 +36,10 @@ struct sandbox {
 	bool is_shared_net;           /* loopback is not the sandbox's own */
 	bool is_halted, is_audit_failed;
 	bool is_broken; /* halted by the canary: it did not refuse what it must */
-	uint64_t canary_refused[NEJ_REASON_COUNT]; /* by the kernel; in its counters, not on record */
-	bool can_tls;     /* the worker was started with TLS at all */
-	bool can_inspect; /* started with an authority, and programs that trust it */
+	uint64_t canary_refused
+		[NEJ_REASON_COUNT]; /* by the kernel; in its counters, not on record */
+	bool can_tls;               /* the worker was started with TLS at all */
+	bool can_inspect;           /* started with an authority, and programs that trust it */
 	struct secrets secrets;
 	struct anchors anchors; /* if the policy inspects */
 	char container[65];     /* id of what was attached to; empty */
@@ -62,7 +63,7 @@ struct sandbox {
 	int refused_fd;               /* of the command's filter; -1 */
 	uint64_t n_families, n_types; /* sockets its filter refused, when it has ended */
 	sigset_t signals;             /* mask at start, the command's */
-	const char *ended_by; /* of an attach: what let it go */
+	const char *ended_by;         /* of an attach: what let it go */
 	int wait_status;              /* of the command, when it has ended */
 };
 
