@@ -27,6 +27,7 @@ expect 0 hello over_tls "$CA" --cacert "$CA" https://api.allowed.test/
 expect ! '' at_gateway box http://api.allowed.test/
 over_tls "$CA" -N 'http://a.pkg.test/sse?n=10&ms=200' >"$E2E/slow" &
 slow=$!
+eventually grep -q data: "$E2E/slow"
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=front.test \
 	-addext subjectAltName=DNS:front.test -keyout "$E2E/key.pem" -out "$E2E/cert.pem" 2>/dev/null
 kill -HUP "$GATEWAY"
