@@ -80,6 +80,7 @@ help:
 #@ make unit               unit tests under ASan and UBSan
 #@ make bpf-test           decision logic and programs under the verifier (root)
 #@ make e2e                programs in a sandbox, in network namespaces (root); E2E=pattern
+#@ make kernels            the bpf ring and scenarios on other kernels, in qemu; KERNELS=pattern
 #@ make fuzz-replay        the fuzz targets over their corpora
 #@ make fuzz               timed fuzzing, FUZZ_SECONDS=600 a target; FUZZ=pattern
 #@ make lint               format, clang-tidy, cppcheck, shellcheck, tools/check-*
@@ -147,6 +148,11 @@ $(B)/bpf-test/test_%: tests/bpf/test_%.c $(B)/asan/libnej.a $(BPF_TEST_SKEL)
 	$(CC) $(COMMON) -I$(B)/bpf-test $(SAN) -O1 -g -MMD -MP -o $@ $< $(B)/asan/libnej.a \
 		$(LDLIBS) -lcmocka
 
+# The same without sanitizers, for guests with other kernels (tools/kernel-matrix).
+$(B)/guest/test_%: tests/bpf/test_%.c $(USER_OBJ) $(LLHTTP_OBJ) $(BPF_TEST_SKEL)
+	@mkdir -p $(@D)
+	$(CC) $(COMMON) -I$(B)/bpf-test $(CFLAGS) -o $@ $(filter %.c %.o,$^) $(LDLIBS) -lcmocka
+
 $(B)/bpf-test/bench_%: tests/bpf/bench_%.c $(USER_OBJ) $(LLHTTP_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(COMMON) $(CFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
@@ -159,12 +165,13 @@ $(B)/fuzz/%: tests/fuzz/%.c $(B)/fuzzobj/libnej.a
 	$(CLANG) $(COMMON) $(CLANG_WARN) $(FUZZ_SAN) -fsanitize=fuzzer -O1 -g -o $@ $< \
 		$(B)/fuzzobj/libnej.a $(LDLIBS)
 
-.PHONY: unit-bins bpf-bins fuzz-bins
+.PHONY: unit-bins bpf-bins fuzz-bins guest-bins
 unit-bins: $(UNIT_BIN)
 bpf-bins: $(BPF_TEST_BIN)
 fuzz-bins: $(FUZZ_BIN)
+guest-bins: $(B)/static/nej $(BPF_TEST_BIN:$(B)/bpf-test/%=$(B)/guest/%)
 
-.PHONY: test unit bpf-test e2e fuzz fuzz-replay
+.PHONY: test unit bpf-test e2e fuzz fuzz-replay kernels
 test: all unit-bins bpf-bins fuzz-bins
 	tests/run --build $(B) unit bpf fuzz e2e
 unit: unit-bins
@@ -173,6 +180,8 @@ bpf-test: bpf-bins
 	tests/run --build $(B) bpf
 e2e: all
 	tests/run --build $(B) --match '$(E2E)' e2e
+kernels: guest-bins
+	tests/run --build $(B) --match '$(KERNELS)' kernels
 fuzz-replay: fuzz-bins
 	tests/run --build $(B) fuzz
 
