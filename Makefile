@@ -80,7 +80,7 @@ help:
 #@ make unit               unit tests under ASan and UBSan
 #@ make bpf-test           decision logic and programs under the verifier (root)
 #@ make e2e                programs in a sandbox, in network namespaces (root); E2E=pattern
-#@ make kernels            the bpf ring and scenarios on other kernels, in qemu; KERNELS=pattern
+#@ make kernels            the bpf ring and scenarios on other kernels, in qemu
 #@ make fuzz-replay        the fuzz targets over their corpora
 #@ make fuzz               timed fuzzing, FUZZ_SECONDS=600 a target; FUZZ=pattern
 #@ make lint               format, clang-tidy, cppcheck, shellcheck, tools/check-*
@@ -181,7 +181,7 @@ bpf-test: bpf-bins
 e2e: all
 	tests/run --build $(B) --match '$(E2E)' e2e
 kernels: guest-bins
-	tests/run --build $(B) --match '$(KERNELS)' kernels
+	tests/run --build $(B) kernels
 fuzz-replay: fuzz-bins
 	tests/run --build $(B) fuzz
 
