@@ -228,6 +228,12 @@ attach() {
 to_target() { attach --cgroup "$TARGET" "$@"; }
 let_go() { "$NEJ" detach "$NAME" || fail "detach: $?"; }
 
+# has FEATURE: a row of nej doctor that this kernel has.
+has() {
+	"$NEJ" doctor --json | /usr/bin/python3 -c '
+import json, sys
+sys.exit(not any(r["present"] for r in json.load(sys.stdin) if r["name"] == sys.argv[1]))' "$1"
+}
 skip() {
 	echo "$*"
 	exit 77
