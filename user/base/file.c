@@ -122,12 +122,19 @@ int file_mkdirs(const char *path, mode_t mode)
 	return 0;
 }
 
+static bool is_owner(const struct stat *st, uid_t uid)
+{
+	return uid == FILE_NOT_ROOT ? st->st_uid != 0 : st->st_uid == uid;
+}
+
 static bool may_write(const struct stat *st, uid_t uid, gid_t gid)
 {
 	bool is_sticky_dir = S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX;
 
-	if (st->st_uid == uid)
+	if (is_owner(st, uid))
 		return true; /* an owner can always give itself the write bit */
+	if (uid == FILE_NOT_ROOT)
+		gid = st->st_gid ? st->st_gid : gid;
 	if (st->st_gid == gid && st->st_mode & S_IWGRP && !is_sticky_dir)
 		return true;
 	return st->st_mode & S_IWOTH && !is_sticky_dir;
@@ -143,7 +150,7 @@ static int check_chain(char *path, uid_t uid, gid_t gid, char *ret_culprit)
 		if (lstat(path, &st) < 0)
 			return -errno;
 		/* Mode bits of a symbolic link mean nothing; its owner can replace it. */
-		if (S_ISLNK(st.st_mode) ? st.st_uid == uid : may_write(&st, uid, gid)) {
+		if (S_ISLNK(st.st_mode) ? is_owner(&st, uid) : may_write(&st, uid, gid)) {
 			if (ret_culprit)
 				snprintf(ret_culprit, PATH_MAX, "%s", path);
 			return 1;

@@ -25,6 +25,7 @@ int file_mkdirs(const char *path, mode_t mode); /* mkdir -p; existing is fine */
 /* Could this user (with this one primary group) change what path names: the file itself or any
  * folder above it? Symbolic links are followed and their folders count too. 1, 0, negative errno.
  * ret_culprit (size PATH_MAX, may be NULL) names the first such path. */
+#define FILE_NOT_ROOT ((uid_t)-1) /* any user but root, whatever its groups; gid is not looked at */
 int file_is_writable_by(const char *path, uid_t uid, gid_t gid, char *ret_culprit);
 
 /* Could this user read the file at path, through all folders above it? 1, 0, negative errno. */

@@ -17,6 +17,7 @@
 #include "gateway.h"
 #include "import.h"
 #include "log.h"
+#include "oci_hook.h"
 #include "run.h"
 #include "status.h"
 #include "suggest.h"
@@ -40,6 +41,7 @@ const struct command commands[] = {
 	{"halt", cli_halt, "refuse all traffic of a sandbox at once"},
 	{"resume", cli_resume, "let a halted sandbox's policy decide again"},
 	{"env", cli_env, "print the variables a sandbox sets"},
+	{"oci-hook", cli_oci_hook, "confine a container from a hook of its runtime"},
 	{"gateway", cli_gateway, "serve many sandboxes as their forward proxy"},
 	{"doctor", cli_doctor, "say what this machine has of what nej uses"},
 	{"demo", demo_main, "show a sandbox at work in a made-up internet"},

@@ -12,6 +12,7 @@
 #include "attach.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -42,6 +43,7 @@ static int find_target(struct attachment *a)
 	const struct target_plan plan = {
 		.cgroup_path = o->cgroup_path,
 		.pid = o->pid,
+		.pod_uid = o->pod_uid,
 		.name = a->sb.name,
 		.has_uid = a->sb.settings.flags & NEJ_F_SCOPE_UID,
 		.uid = a->sb.settings.scope_uid,
@@ -58,7 +60,8 @@ static int find_target(struct attachment *a)
 	a->sb.is_leftover = a->target.is_leftover;
 	a->sb.is_shared_net = a->target.net != TARGET_NET_NONE;
 	a->sb.target_pid = a->target.pid;
-	memcpy(a->sb.container, a->target.container, sizeof(a->sb.container));
+	snprintf(a->sb.container, sizeof(a->sb.container), "%s",
+		o->container ? o->container : a->target.container);
 	return 0;
 }
 

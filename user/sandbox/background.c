@@ -1,27 +1,63 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* fork(2), and a pipe that says when; see background.h. */
+/* fork(2), a pipe that says when, and one for what is said until then; see background.h. */
 #include "background.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "../base/file.h"
 #include "../base/log.h"
 #include "options.h"
 
-static int wait_for(pid_t pid, int fd)
+/* Input and output are nothing; what is said goes to said_fd, or nowhere either. */
+static void hold_nothing(int said_fd)
 {
-	char word;
-	int status;
-	ssize_t n;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	do
-		n = read(fd, &word, 1);
-	while (n < 0 && errno == EINTR);
-	if (n == 1)
+	for (int fd = 0; fd < 3 && null >= 0; fd++)
+		dup2(fd == STDERR_FILENO && said_fd >= 0 ? said_fd : null, fd);
+	if (said_fd >= 0)
+		close(said_fd);
+	cleanup_close(&null);
+}
+
+/* What they say until it is enforced is our caller's to read; afterwards nobody holds what was
+ * inherited, or whoever waits for the end of it would wait for the sandbox's. */
+static void relay(int from)
+{
+	char text[4096];
+	ssize_t n = read(from, text, sizeof(text));
+
+	if (n > 0)
+		file_write_fd(STDERR_FILENO, text, (size_t)n);
+}
+
+/* 1 when it is enforced, 0 when it ended before. */
+static int wait_for_word(int word_fd, int said_fd)
+{
+	struct pollfd fds[] = {{.fd = word_fd, .events = POLLIN}, {.fd = said_fd, .events = POLLIN}};
+	char word;
+
+	for (;;) {
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			return 0;
+		if (fds[1].revents & POLLIN)
+			relay(said_fd);
+		else if (fds[0].revents)
+			return read(word_fd, &word, 1) == 1;
+	}
+}
+
+static int wait_for(pid_t pid, int word_fd, int said_fd)
+{
+	int status;
+
+	if (wait_for_word(word_fd, said_fd))
 		return 0;
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
@@ -31,33 +67,31 @@ static int wait_for(pid_t pid, int fd)
 
 int background_begin(int *ret_caller)
 {
-	int fds[2];
-	pid_t pid;
+	int word[2], said[2] = {-1, -1};
+	pid_t pid = -1;
 
-	if (pipe2(fds, O_CLOEXEC) < 0 || (pid = fork()) < 0) {
+	if (pipe2(word, O_CLOEXEC) < 0 || pipe2(said, O_CLOEXEC) < 0 || (pid = fork()) < 0) {
 		log_error("cannot go into the background: %s", strerror(errno));
 		return SANDBOX_EXIT_FAILED;
 	}
 	if (pid) {
-		close(fds[1]);
-		return wait_for(pid, fds[0]);
+		close(word[1]);
+		close(said[1]);
+		return wait_for(pid, word[0], said[0]);
 	}
-	close(fds[0]);
+	close(word[0]);
+	close(said[0]);
 	setsid();
-	*ret_caller = fds[1];
+	hold_nothing(said[1]);
+	*ret_caller = word[1];
 	return -1;
 }
 
 void background_ready(int caller)
 {
-	int null;
-
 	if (caller < 0)
 		return;
-	null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	for (int fd = 0; fd < 3 && null >= 0; fd++)
-		dup2(null, fd);
-	cleanup_close(&null);
+	hold_nothing(-1);
 	if (write(caller, "r", 1) < 0)
 		log_warning("the caller is gone");
 	close(caller);

@@ -33,6 +33,8 @@ struct sandbox_options {
 	/* nej attach */
 	const char *cgroup_path; /* NULL: that of pid */
 	pid_t pid;
+	const char *container; /* its id, as its runtime has it; NULL: looked for in the cgroup's path */
+	const char *pod_uid;   /* the cgroup of the pod that pid is in, where it has one; NULL */
 	bool is_uid_guard;  /* the user's sockets wherever they are */
 	bool is_background; /* our caller goes on when it is enforced */
 };

@@ -83,6 +83,38 @@ static int resolve_path(struct search *s)
 	return refuse(s, "there is no cgroup %s: %s", asked, strerror(errno));
 }
 
+/* systemd's names of cgroups have `_` where a uid has `-`. */
+static bool names_pod(const char *name, const char *uid)
+{
+	size_t len = strlen(uid);
+
+	for (; *name; name++) {
+		size_t n = 0;
+
+		while (n < len && (name[n] == uid[n] || (name[n] == '_' && uid[n] == '-')))
+			n++;
+		if (n == len)
+			return true;
+	}
+	return false;
+}
+
+/* From a container's cgroup to its pod's. One that other pods share is not the pod's. */
+static void climb_to_pod(const struct search *s, char *path)
+{
+	char above[PATH_MAX];
+	char *slash;
+
+	snprintf(above, sizeof(above), "%s", path);
+	slash = strrchr(above, '/');
+	if (!s->plan->pod_uid || !*s->plan->pod_uid || !slash)
+		return;
+	*slash = 0;
+	slash = strrchr(above, '/');
+	if (slash && names_pod(slash + 1, s->plan->pod_uid))
+		strcpy(path, above);
+}
+
 static int resolve_pid(struct search *s)
 {
 	char path[PATH_MAX], below[2 * PATH_MAX];
@@ -96,6 +128,7 @@ static int resolve_pid(struct search *s)
 			"process %d is in a cgroup outside of nej's cgroup namespace: start nej on "
 			"the host",
 			s->plan->pid);
+	climb_to_pod(s, path);
 	snprintf(below, sizeof(below), "%s%s", s->root, path);
 	if (!realpath(below, s->t->cgroup.path))
 		return refuse(s, "the cgroup of process %d (%s): %s", s->plan->pid, path,

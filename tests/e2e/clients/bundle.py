@@ -1,0 +1,63 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""bundle.py DIR CGROUP [KEY=VALUE...] -- COMMAND...: an OCI bundle of busybox alone, confined by the
+hooks of $NEJ_HOOK (arguments of `nej oci-hook` before the stage). KEY=VALUE are annotations;
+`net=PATH` is the network namespace to join instead of one with only lo, `caps=NAME,...` are
+capabilities of the container's root."""
+import json
+import os
+import pathlib
+import shutil
+import sys
+
+FOLDERS = ["bin", "etc", "proc", "sys", "dev", "tmp"]
+NAMESPACES = ["pid", "mount", "ipc", "uts", "network"]
+
+
+def make_root(folder):
+    for name in FOLDERS:
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    shutil.copy2("/bin/busybox", folder / "bin/busybox")
+    shutil.copy2(os.environ["E2E_SHARED"] + "/bin/fetch-musl", folder / "bin/fetch")
+    for name in ("sh", "nc", "sleep", "cat", "id", "ip", "mkdir", "echo", "true"):
+        if not (folder / "bin" / name).is_symlink():
+            (folder / "bin" / name).symlink_to("busybox")
+    (folder / "etc/resolv.conf").write_text("nameserver 8.8.8.8\n")
+    (folder / "etc/passwd").write_text("root:x:0:0:root:/:/bin/sh\n")
+
+
+def hook(stage):
+    nej = os.environ["NEJ"]
+    return [{"path": nej, "args": ["nej", "oci-hook", *os.environ.get("NEJ_HOOK", "").split(), stage]}]
+
+
+def main():
+    folder, cgroup, *words = sys.argv[1:]
+    cut = words.index("--")
+    facts = dict(word.split("=", 1) for word in words[:cut])
+    net, caps = facts.pop("net", None), facts.pop("caps", "")
+    namespaces = [{"type": name} for name in NAMESPACES]
+    if net:
+        namespaces[-1]["path"] = net
+    capabilities = [f"CAP_{name}" for name in caps.split(",") if name]
+    root = pathlib.Path(folder)
+    make_root(root / "rootfs")
+    config = {
+        "ociVersion": "1.0.2", "hostname": "box", "annotations": facts,
+        "root": {"path": "rootfs", "readonly": False},
+        "process": {"terminal": False, "user": {"uid": 0, "gid": 0}, "args": words[cut + 1:],
+                    "env": ["PATH=/bin"], "cwd": "/", "noNewPrivileges": True,
+                    "capabilities": {kind: capabilities for kind in
+                                     ("bounding", "effective", "permitted")}},
+        "mounts": [{"destination": "/proc", "type": "proc", "source": "proc"},
+                   {"destination": "/dev", "type": "tmpfs", "source": "tmpfs",
+                    "options": ["nosuid", "mode=755"]}],
+        "linux": {"namespaces": namespaces, "cgroupsPath": cgroup,
+                  "resources": {"devices": [{"allow": False, "access": "rwm"}]}},
+        "hooks": {"createRuntime": hook("createRuntime"), "poststop": hook("poststop")},
+    }
+    (root / "config.json").write_text(json.dumps(config, indent=1))
+
+
+if __name__ == "__main__":
+    main()
