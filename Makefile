@@ -204,6 +204,7 @@ $(B)/static/nej: $(MAIN_OBJ) $(USER_OBJ) $(LLHTTP_OBJ)
 # --- install
 BINDIR = $(DESTDIR)$(PREFIX)/bin
 MANDIR = $(DESTDIR)$(PREFIX)/share/man
+UNITDIR := $(PREFIX)/lib/systemd/system
 BASHDIR = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 ZSHDIR = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 MANUALS := $(wildcard user/*/*.5 user/*/*.8)
@@ -214,9 +215,11 @@ install: all
 	for m in $(MANUALS); do install -D -m 644 $$m $(MANDIR)/man$${m##*.}/$${m##*/} || exit 1; done
 	install -D -m 644 user/cli/completion/nej.bash $(BASHDIR)/nej
 	install -D -m 644 user/cli/completion/_nej $(ZSHDIR)/_nej
+	@mkdir -p $(DESTDIR)$(UNITDIR)
+	sed 's|@BINDIR@|$(PREFIX)/bin|' 'tools/systemd/nej@.service' >'$(DESTDIR)$(UNITDIR)/nej@.service'
 
 uninstall:
-	rm -f $(BINDIR)/nej $(BASHDIR)/nej $(ZSHDIR)/_nej
+	rm -f $(BINDIR)/nej $(BASHDIR)/nej $(ZSHDIR)/_nej '$(DESTDIR)$(UNITDIR)/nej@.service'
 	for m in $(MANUALS); do rm -f $(MANDIR)/man$${m##*.}/$${m##*/}; done
 
 clean:

@@ -137,6 +137,10 @@ static __always_inline enum owner owner_lookup(
 	return owner_find(ctx, dest, sizeof(tuple.ipv6), &tuple);
 }
 
+/* musl's getaddrinfo with AI_ADDRCONFIG connects a datagram socket to this port of loopback, says
+ * nothing, and takes an errno for the end of all name resolution (src/network/lookup_name.c). */
+#define OWNER_PROBE_PORT bpf_htons(65535)
+
 /* Settles a decision that depends on the listener. Nobody there: the errno of a closed port, for
  * programs that wait for a server to start, and no event. */
 static __always_inline void owner_settle(
@@ -147,6 +151,11 @@ static __always_inline void owner_settle(
 	d->needs_owner = false;
 	if (owner == OWNER_SANDBOX)
 		return;
+	if (owner == OWNER_NOBODY && ask->hook == NEJ_HOOK_CONNECT &&
+		ask->dest.proto == IPPROTO_UDP && ask->dest.port_be == OWNER_PROBE_PORT) {
+		*d = decide_to(NEJ_STUB); /* what it might say all the same goes there */
+		return;
+	}
 	*d = decide_deny(ask, NEJ_REASON_LOOPBACK);
 	if (owner == OWNER_NOBODY) {
 		d->is_quiet = true;

@@ -111,15 +111,22 @@ static void admitted_socket_is_not_free(void **state)
 
 /* --- loopback shared with others */
 
-static int listen_here(int type)
+static int listen_at(int type, uint16_t port)
 {
-	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in at = {.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		.sin_port = htons(port)};
 	int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
 
 	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 ||
 		(type == SOCK_STREAM && listen(fd, 4) < 0))
 		return -errno;
 	return fd;
+}
+
+static int listen_here(int type)
+{
+	return listen_at(type, 0);
 }
 
 static uint16_t port_of(int fd)
@@ -217,6 +224,28 @@ static void ipv6_loopback_and_connected_datagrams_are_told_apart_too(void **stat
 	assert_int_equal(world_run(&world, talk_within6, NULL).value, 0);
 	assert_int_equal(world_run(&world, talk_connected, NULL).value, 0);
 	close(server);
+	world_close(&world);
+}
+
+/* musl's getaddrinfo asks so whether a family is there at all; it says nothing on it. */
+static void probe_of_address_families_is_answered(void **state)
+{
+	struct target t = {.addr = "127.0.0.1", .port = 65535, .type = SOCK_DGRAM};
+	int other;
+
+	(void)state;
+	open_shared();
+	assert_int_equal(world_run(&world, try_connect, &t).value, 0);
+	t.addr = "::1";
+	assert_int_equal(world_run(&world, try_connect, &t).value, 0);
+	t.port = 65534;
+	assert_int_equal(world_run(&world, try_connect, &t).value, denied(ECONNREFUSED));
+	t = (struct target){.addr = "127.0.0.1", .port = 65535};
+	assert_int_equal(world_run(&world, try_connect, &t).value, denied(ECONNREFUSED));
+	t.type = SOCK_DGRAM;
+	other = listen_at(SOCK_DGRAM, 65535);
+	assert_int_equal(world_run(&world, try_connect, &t).value, DENIED);
+	close(other);
 	world_close(&world);
 }
 
@@ -325,6 +354,7 @@ int main(void)
 		cmocka_unit_test(admitted_socket_is_not_free),
 		cmocka_unit_test(loopback_of_others_is_refused_and_the_own_works),
 		cmocka_unit_test(ipv6_loopback_and_connected_datagrams_are_told_apart_too),
+		cmocka_unit_test(probe_of_address_families_is_answered),
 		cmocka_unit_test(inbound_connection_comes_from_loopback_only),
 	};
 

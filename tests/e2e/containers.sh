@@ -7,6 +7,8 @@ AUDIT=/var/log/nej/$NAME.jsonl
 BUNDLE=$E2E/bundle
 export NEJ
 AT_END+=('rm -f /var/log/nej/"$NAME"*')
+# before_end CMD: also at the end, before the log goes
+before_end() { AT_END=("$1" "${AT_END[@]}"); }
 echo "nameserver $RESOLVER" >"$E2E/resolv.conf"
 
 # runtime PROGRAM...: as an engine on the host would, with the world's resolver.

@@ -18,6 +18,7 @@
 
 #include "../base/log.h"
 #include "background.h"
+#include "notify.h"
 #include "prepare.h"
 #include "record.h"
 #include "stage.h"
@@ -305,6 +306,7 @@ int attach(const struct sandbox_options *options)
 	if (!r) {
 		report(&a);
 		background_ready(caller);
+		notify_ready();
 		r = supervise(&a.sb) < 0 ? SANDBOX_EXIT_FAILED : 0;
 	}
 	take_apart(&a);

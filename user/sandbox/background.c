@@ -40,7 +40,8 @@ static void relay(int from)
 /* 1 when it is enforced, 0 when it ended before. */
 static int wait_for_word(int word_fd, int said_fd)
 {
-	struct pollfd fds[] = {{.fd = word_fd, .events = POLLIN}, {.fd = said_fd, .events = POLLIN}};
+	struct pollfd fds[] = {
+		{.fd = word_fd, .events = POLLIN}, {.fd = said_fd, .events = POLLIN}};
 	char word;
 
 	for (;;) {

@@ -15,7 +15,7 @@
 
 struct oci_plan {
 	const char *policies; /* where a name of the annotation nej.policy is looked for */
-	bool is_closed;	      /* the annotation may be no path of its own */
+	bool is_closed;       /* the annotation may be no path of its own */
 	const char *fallback; /* the policy of containers without the annotation */
 	bool is_required;     /* without fallback they do not start; else they are left alone */
 };

@@ -49,14 +49,16 @@ static bool is_printable(const char *text)
 	return true;
 }
 
-static int take_text(struct reader *r, const json_t *value, const char *what, char *ret, size_t bytes)
+static int take_text(
+	struct reader *r, const json_t *value, const char *what, char *ret, size_t bytes)
 {
 	const char *text = json_string_value(value);
 
 	if (!text)
 		return refuse(r, "%s is no string", what);
 	if (strlen(text) != json_string_length(value) || strlen(text) >= bytes)
-		return refuse(r, "%s is longer than %zu bytes, or has a NUL in it", what, bytes - 1);
+		return refuse(
+			r, "%s is longer than %zu bytes, or has a NUL in it", what, bytes - 1);
 	if (!is_printable(text))
 		return refuse(r, "%s has a control character in it", what);
 	memcpy(ret, text, strlen(text) + 1);

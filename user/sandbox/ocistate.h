@@ -18,7 +18,7 @@
 
 enum ocistate_kind {
 	OCISTATE_CONTAINER, /* one for itself */
-	OCISTATE_POD,	    /* the first of a pod, which holds its namespaces */
+	OCISTATE_POD,       /* the first of a pod, which holds its namespaces */
 	OCISTATE_IN_POD,    /* another of a pod */
 };
 
@@ -28,9 +28,9 @@ struct ocistate {
 	char bundle[PATH_MAX];
 	bool has_annotations;
 	enum ocistate_kind kind;
-	char policy[PATH_MAX]; /* nej.policy; empty: it has none */
-	char name[OCISTATE_VALUE_BYTES];    /* nej.name; the same */
-	char pod_id[OCISTATE_ID_BYTES];	    /* of the first container, as Kubernetes' runtimes say it */
+	char policy[PATH_MAX];           /* nej.policy; empty: it has none */
+	char name[OCISTATE_VALUE_BYTES]; /* nej.name; the same */
+	char pod_id[OCISTATE_ID_BYTES]; /* of the first container, as Kubernetes' runtimes say it */
 	char pod_uid[OCISTATE_VALUE_BYTES]; /* part of the name of the pod's cgroup */
 };
 

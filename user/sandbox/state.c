@@ -73,22 +73,30 @@ static bool has_ring(const char *name)
 	return access(path, F_OK) == 0;
 }
 
-void state_remove(const char *name, bool keeps_rings)
+static void remove_folder(const char *path)
 {
-	char path[PATH_MAX];
-	DIR *dir;
+	DIR *dir = opendir(path);
 	struct dirent *entry;
 
-	if (keeps_rings && has_ring(name))
-		return;
-	state_path(name, "", path, sizeof(path));
-	dir = opendir(path);
 	while (dir && (entry = readdir(dir)))
 		if (entry->d_name[0] != '.')
 			unlinkat(dirfd(dir), entry->d_name, 0);
 	if (dir)
 		closedir(dir);
 	rmdir(path);
+}
+
+/* It goes in one step: half of a folder would look like that of a dead supervisor, to be taken over. */
+void state_remove(const char *name, bool keeps_rings)
+{
+	char path[PATH_MAX], gone[PATH_MAX];
+
+	if (keeps_rings && has_ring(name))
+		return;
+	state_path(name, "", path, sizeof(path));
+	snprintf(gone, sizeof(gone), STATE_ROOT "/.gone-%s", name);
+	remove_folder(gone); /* of one that was killed here */
+	remove_folder(rename(path, gone) < 0 ? path : gone);
 }
 
 uint64_t state_pid_start(pid_t pid)

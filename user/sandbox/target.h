@@ -24,7 +24,7 @@ struct target_plan {
 	const char *cgroup_path; /* NULL: the cgroup of pid */
 	pid_t pid;
 	const char *pod_uid; /* the cgroup above that of pid, if its name has this in it; NULL */
-	const char *name; /* of the sandbox: what a dead supervisor of it left does not count */
+	const char *name;    /* of the sandbox: what a dead supervisor of it left does not count */
 	bool has_uid;
 	uid_t uid;          /* one user's sockets alone */
 	bool is_everywhere; /* the cgroup root, for one user's sockets */

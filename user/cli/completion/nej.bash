@@ -29,7 +29,7 @@ _nej_sandboxes() {
 _nej() {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 	local command=${COMP_WORDS[1]-} word
-	local commands="run attach detach check trust explain import log suggest verify status reload halt resume env gateway doctor demo help"
+	local commands="run attach detach oci-hook check trust explain import log suggest verify status reload halt resume env gateway doctor demo help"
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		mapfile -t COMPREPLY < <(compgen -W "$commands --help --version" -- "$current")
@@ -45,7 +45,7 @@ _nej() {
 		done
 	fi
 	case $previous in
-	--cgroup | -p | --policy | --audit | --ca | --key | --policies | --tls-cert | --tls-key)
+	--cgroup | -p | --policy | --audit | --ca | --key | --policies | --default | --tls-cert | --tls-key)
 		compopt -o default
 		return
 		;;
@@ -71,6 +71,7 @@ _nej() {
 	status | env | detach | reload | halt | resume)
 		mapfile -t COMPREPLY < <(compgen -W "$(_nej_sandboxes)" -- "$current")
 		;;
+	oci-hook) mapfile -t COMPREPLY < <(compgen -W "createRuntime poststop" -- "$current") ;;
 	run) mapfile -t COMPREPLY < <(compgen -c -- "$current") ;;
 	*) compopt -o default ;;
 	esac
