@@ -22,7 +22,7 @@ NOTIFY_SOCKET=$E2E/notify on_host "$NEJ" attach --cgroup "$TARGET" -p "$E2E/poli
 attached=$!
 eventually grep -qx 'READY=1' "$E2E/told"
 expect 1 '^(EACCES|EPERM)' in_target $CLIENT tcp "$EVIL4" 25 hi
-kill -TERM $attached && wait $attached || fail "attach ended with $?"
+kill -TERM "$(sed -n 's/^pid=//p' "/run/nej/$NAME/state")" && wait $attached || fail "attach ended with $?"
 [ ! -e "/run/nej/$NAME" ] || fail "its state stays"
 /usr/bin/python3 -c 'import sys, yaml; list(yaml.safe_load_all(open(sys.argv[1])))' "$ROOT/tools/k8s/nej.yaml" ||
 	fail "the manifest is no YAML"

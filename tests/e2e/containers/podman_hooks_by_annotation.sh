@@ -22,7 +22,7 @@ box() {
 box --annotation nej.policy=agent --annotation "nej.name=$NAME" --rootfs "$BUNDLE/rootfs" sh -c '
 	fetch api.allowed.test 80; fetch x.evil.test 80; nc -w 3 45.33.32.156 25' >"$E2E/out" 2>&1 || true
 grep -q hello "$E2E/out" && grep -q 'Permission denied' "$E2E/out" || fail "$(cat "$E2E/out")"
-audit event=network_allowed host=api.allowed.test container=~^[0-9a-f]{64}$
+audit event=network_allowed host=api.allowed.test 'container=~^[0-9a-f]{64}$'
 audit event=dns_blocked host=x.evil.test
 podman_at rm -af -t 0 >"$E2E/rm" 2>&1 || fail "$(cat "$E2E/rm")"
 nothing_stays
