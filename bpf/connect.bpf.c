@@ -16,7 +16,7 @@ static __always_inline void connect_act(struct bpf_sock_addr *ctx, struct bpf_so
 		*d = decide_deny(ask, NEJ_REASON_INTERNAL);
 		return;
 	}
-	flow_remember(sock, &ask->dest, d);
+	flow_remember(s, sock, &ask->dest, d);
 	if (d->verdict == NEJ_PASS)
 		return;
 	if (ask->dest.proto == IPPROTO_UDP) {

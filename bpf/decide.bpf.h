@@ -82,13 +82,17 @@ __weak __u32 decide_port_flags(__u32 proto_port)
 	return port ? port->flags : 0;
 }
 
+#define DECIDE_EVEN_EXPIRED (1u << 31) /* beside a port: an entry of whatever age is one */
+
 #define ALLOW_FOUND (1ull << 32)
 #define ALLOW_PASS (1ull << 33)
 #define ALLOW_PRIVATE_OK (1ull << 34)
 
-static __always_inline __u64 decide_read_allow(const struct nej_allow *allow)
+static __always_inline __u64 decide_read_allow(const struct nej_allow *allow, __u32 even_expired)
 {
-	if (!allow || (allow->expiry_ns && allow->expiry_ns < bpf_ktime_get_ns()))
+	if (!allow)
+		return 0;
+	if (!even_expired && allow->expiry_ns && allow->expiry_ns < bpf_ktime_get_ns())
 		return 0;
 	return allow->rule | ALLOW_FOUND | (allow->verdict == NEJ_PASS ? ALLOW_PASS : 0) |
 		(allow->is_private_ok ? ALLOW_PRIVATE_OK : 0);
@@ -100,21 +104,21 @@ __weak __u64 decide_find_allow(__u32 w0, __u32 w1, __u32 w2, __u32 w3, __u32 pro
 {
 	struct nej_allow4_key key4 = {.prefix_bits = 64};
 	struct nej_allow6_key key6 = {.prefix_bits = 160};
-	const __u32 w[4] = {w0, w1, w2, w3};
+	const __u32 w[4] = {w0, w1, w2, w3}, old = proto_port & DECIDE_EVEN_EXPIRED;
 	__u64 found;
 
 	key4.proto = key6.proto = proto_port >> 16;
 	key4.port_be = key6.port_be = proto_port;
 	if (!w0 && !w1 && w2 == DEST_MAPPED) {
 		__builtin_memcpy(key4.addr, &w3, 4);
-		found = decide_read_allow(bpf_map_lookup_elem(&allow4, &key4));
+		found = decide_read_allow(bpf_map_lookup_elem(&allow4, &key4), old);
 		key4.port_be = 0;
-		return found ? found : decide_read_allow(bpf_map_lookup_elem(&allow4, &key4));
+		return found ? found : decide_read_allow(bpf_map_lookup_elem(&allow4, &key4), old);
 	}
 	__builtin_memcpy(key6.addr, w, 16);
-	found = decide_read_allow(bpf_map_lookup_elem(&allow6, &key6));
+	found = decide_read_allow(bpf_map_lookup_elem(&allow6, &key6), old);
 	key6.port_be = 0;
-	return found ? found : decide_read_allow(bpf_map_lookup_elem(&allow6, &key6));
+	return found ? found : decide_read_allow(bpf_map_lookup_elem(&allow6, &key6), old);
 }
 
 static __always_inline __u64 decide_lookup_allow(struct nej_dest *d)

@@ -22,12 +22,13 @@ static __always_inline struct nej_socket *socket_ensure(void *sk)
 
 /* Writes what this connect asked over what the last one left: connect(AF_UNSPEC) and a second
  * connect must not keep the first one's origin. */
-static __always_inline void flow_remember(
-	struct nej_socket *sock, struct nej_dest *dest, struct nej_decision *d)
+static __always_inline void flow_remember(const struct nej_settings *s, struct nej_socket *sock,
+	struct nej_dest *dest, struct nej_decision *d)
 {
 	sock->verdict = d->verdict;
 	sock->is_admitted = d->verdict == NEJ_PASS && d->reason == NEJ_REASON_RULE;
 	sock->is_remembered = d->verdict != NEJ_PASS || d->is_remembered;
+	sock->generation = s->generation;
 	sock->origin.dest = *dest;
 	if (sock->is_remembered || sock->is_admitted) {
 		process_refresh(&sock->origin.process);

@@ -12,18 +12,36 @@ static __always_inline bool packet_is_transport(struct packet *p)
 	return p->far.proto == IPPROTO_TCP || p->far.proto == IPPROTO_UDP;
 }
 
-/* Does the far end belong to what a rule let straight out? A TCP or connected UDP flow outlives
- * the expiry of the name it was let out for. */
-static __always_inline bool packet_is_admitted(struct packet *p, struct nej_socket *sock)
+/* A flow outlives the expiry of the name it was let out for, but not the rule: after a reload its first
+ * packet asks once whether the policy of now would have let it out as well. */
+static __always_inline bool packet_is_current(const struct nej_settings *s, struct nej_socket *sock)
+{
+	struct dest_words *w = dest_words(&sock->origin.dest);
+
+	if (sock->generation == s->generation)
+		return true;
+	if (decide_find_allow(w->w[0], w->w[1], w->w[2], w->w[3],
+		    DECIDE_PORT(&sock->origin.dest) | DECIDE_EVEN_EXPIRED) &
+		ALLOW_PASS) {
+		sock->generation = s->generation;
+		return true;
+	}
+	sock->is_admitted = false;
+	return false;
+}
+
+/* Does the far end belong to what a rule let straight out? */
+static __always_inline bool packet_is_admitted(
+	const struct nej_settings *s, struct packet *p, struct nej_socket *sock)
 {
 	struct dest_words *far = dest_words(&p->far), *asked;
 
-	if (!sock || !packet_is_transport(p))
+	if (!s || (s->flags & NEJ_F_HALTED) || !sock || !packet_is_transport(p))
 		return false;
 	asked = dest_words(&sock->origin.dest);
 	if (sock->is_admitted && far->w[0] == asked->w[0] && far->w[1] == asked->w[1] &&
 		far->w[2] == asked->w[2] && far->w[3] == asked->w[3] &&
-		p->far.port_be == sock->origin.dest.port_be)
+		p->far.port_be == sock->origin.dest.port_be && packet_is_current(s, sock))
 		return true;
 	if (p->far.proto != IPPROTO_UDP)
 		return false;
@@ -85,7 +103,7 @@ int nej_egress(struct __sk_buff *skb)
 	sock = packet_socket(skb);
 	if (packet_is_exempt(s, skb, sock))
 		return 1;
-	if (s && !(s->flags & NEJ_F_HALTED) && packet_is_admitted(&p, sock))
+	if (packet_is_admitted(s, &p, sock))
 		return 1;
 	return packet_drop(NEJ_HOOK_EGRESS, packet_reason(s, &p), &p, sock);
 }
@@ -125,7 +143,7 @@ int nej_ingress(struct __sk_buff *skb)
 	sock = packet_socket(skb);
 	if (packet_is_exempt(s, skb, sock))
 		return 1;
-	if (s && !(s->flags & NEJ_F_HALTED) && packet_is_admitted(&p, sock))
+	if (packet_is_admitted(s, &p, sock))
 		return 1;
 	reason = packet_reason(s, &p);
 	/* Told by the local port: the far end's is a new one at every attempt. */

@@ -123,7 +123,8 @@ struct nej_socket {
 	__u8 verdict;             /* enum nej_verdict of the last connect, 0 before */
 	__u8 is_remembered;       /* the proxy must find the flow */
 	__u8 is_admitted;         /* let straight out to origin.dest: its packets may leave */
-	__u8 pad[5];
+	__u8 pad;
+	__u32 generation; /* of the policy that admitted it: another one asks again */
 };
 NEJ_ASSERT_LAYOUT(sizeof(struct nej_socket) == 112);
 

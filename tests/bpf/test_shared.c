@@ -5,6 +5,10 @@
  */
 #include "wire.h"
 
+#include <pthread.h>
+
+#include "../../user/kernel/allow.h"
+
 static struct world world;
 
 static void udp_far(struct world_result *ret, void *arg)
@@ -74,6 +78,83 @@ static void admitted_flow_goes_straight_out_and_no_other(void **state)
 	close(peer);
 	close(server);
 	world_close(&world);
+}
+
+/* --- another policy meanwhile */
+
+#define N_WORDS 20
+#define WORD_US 20000
+
+static void talk_on(struct world_result *ret, void *arg)
+{
+	struct target t = {.addr = PEER4, .port = 7};
+	struct sockaddr_storage sa;
+	socklen_t len = target_sockaddr(&t, &sa);
+	int fd = target_socket(&t);
+
+	(void)arg;
+	ret->value = connect(fd, (struct sockaddr *)&sa, len) < 0 ? -errno : 0;
+	for (int i = 0; i < N_WORDS && !ret->value; i++) {
+		ret->value = send(fd, "w", 1, 0) < 0 ? -errno : 0;
+		usleep(WORD_US);
+	}
+}
+
+static void *turn_generation(void *arg)
+{
+	void (*change)(void) = arg;
+
+	usleep(N_WORDS / 2 * WORD_US);
+	change();
+	world.settings.generation++;
+	object_settings(world.object, &world.settings);
+	return NULL;
+}
+
+static bool is_any(const struct nej_allow *value, uint64_t arg)
+{
+	(void)value;
+	(void)arg;
+	return true;
+}
+
+static void forbid_it(void)
+{
+	allow_del(world.object, is_any, 0);
+}
+
+static void let_it_expire(void)
+{
+	world_allow4(&world, PEER4, IPPROTO_TCP, 7, 1);
+}
+
+static ssize_t bytes_heard(void (*change)(void))
+{
+	char bytes[2 * N_WORDS];
+	pthread_t other;
+	int server, peer;
+	ssize_t n;
+
+	open_shared();
+	server = listen_far();
+	world_allow4(&world, PEER4, IPPROTO_TCP, 7, 0);
+	assert_int_equal(pthread_create(&other, NULL, turn_generation, change), 0);
+	assert_int_equal(world_run(&world, talk_on, NULL).value, 0);
+	pthread_join(other, NULL);
+	peer = accept(server, NULL, NULL);
+	n = recv(peer, bytes, sizeof(bytes), MSG_DONTWAIT);
+	close(peer);
+	close(server);
+	world_close(&world);
+	return n;
+}
+
+/* Also where nothing can end the socket: it falls silent. */
+static void open_flow_is_asked_about_again_by_another_policy(void **state)
+{
+	(void)state;
+	assert_in_range(bytes_heard(forbid_it), N_WORDS / 2 - 4, N_WORDS / 2 + 4);
+	assert_int_equal(bytes_heard(let_it_expire), N_WORDS);
 }
 
 /* One admitted datagram does not make a socket free: DNS of the same socket, steered to the wire,
@@ -352,6 +433,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(admitted_flow_goes_straight_out_and_no_other),
 		cmocka_unit_test(admitted_socket_is_not_free),
+		cmocka_unit_test(open_flow_is_asked_about_again_by_another_policy),
 		cmocka_unit_test(loopback_of_others_is_refused_and_the_own_works),
 		cmocka_unit_test(ipv6_loopback_and_connected_datagrams_are_told_apart_too),
 		cmocka_unit_test(probe_of_address_families_is_answered),

@@ -12,11 +12,13 @@
 #include <string.h>
 
 #include "../base/log.h"
+#include "../kernel/object.h"
 #include "../sandbox/control.h"
 #include "../sandbox/options.h"
 #include "../sandbox/state.h"
 
 #define ANSWER_MS 60000 /* reading a large policy takes its time */
+#define HALT_ANSWER_MS 3000
 
 enum option_key {
 	KEY_ALL = 256,
@@ -34,6 +36,7 @@ static const struct argp_option all_options[] = {
 struct change {
 	const char *name, *policy, *command, *done;
 	bool is_all;
+	bool is_halt; /* it is in force before anybody is asked */
 	size_t n;
 	int status;
 };
@@ -104,17 +107,39 @@ static void say_no(struct change *c, const char *name, int error, const json_t *
 		log_error("%s: %s", name, text ? text : "it said no, and not why");
 }
 
+/* One write into the pinned settings: nothing of it passes any more, if a supervisor answers or not. */
+static bool halt_kernel(const struct change *c, const char *name)
+{
+	int r = c->is_halt ? object_halt_pinned(name) : -ENOENT;
+
+	if (r < 0 && r != -ENOENT && r != -EINVAL)
+		log_warning("%s: cannot halt it in the kernel: %s", name, strerror(-r));
+	return r == 0;
+}
+
 static void change(struct change *c, const char *name)
 {
+	bool is_halted = halt_kernel(c, name);
 	json_t *request = request_of(c), *answer = NULL;
-	int r = control_ask(name, request, ANSWER_MS, &answer);
+	int r = control_ask(name, request, c->is_halt ? HALT_ANSWER_MS : ANSWER_MS, &answer);
 
 	json_decref(request);
-	if (r == 0 && json_is_true(json_object_get(answer, "ok")))
+	if (is_halted && r < 0)
+		printf("%s: halted in the kernel alone: its supervisor does not answer (%s)\n",
+			name, strerror(-r));
+	else if (r == 0 && json_is_true(json_object_get(answer, "ok")))
 		print_done(c, name, answer);
 	else
 		say_no(c, name, r, answer);
 	json_decref(answer);
+}
+
+/* Also of those whose supervisor has died: rules of addresses still let them out. */
+static void on_name_first(void *arg, const char *name)
+{
+	struct change *c = arg;
+
+	halt_kernel(c, name);
 }
 
 static void on_name(void *arg, const char *name)
@@ -138,7 +163,9 @@ static int run(struct change *c, const struct argp *argp, int argc, char **argv)
 		change(c, c->name);
 		return c->status;
 	}
-	r = state_each(on_name, c);
+	r = state_each(on_name_first, c);
+	if (r >= 0)
+		r = state_each(on_name, c);
 	if (r < 0) {
 		log_error("cannot read " STATE_ROOT ": %s%s", strerror(-r),
 			r == -EACCES ? " (run it with sudo)" : "");
@@ -168,7 +195,7 @@ int cli_halt(int argc, char **argv)
 		.args_doc = "NAME | --all",
 		.doc = "Refuses all traffic of a sandbox and ends its connections, until "
 		       "`nej resume`. Its processes go on."};
-	struct change c = {.command = "halt", .done = "halted"};
+	struct change c = {.command = "halt", .done = "halted", .is_halt = true};
 
 	return run(&c, &argp, argc, argv);
 }

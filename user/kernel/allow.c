@@ -33,6 +33,38 @@ int allow_add(struct object *o, const struct allow_entry *e)
 	return r < 0 ? -errno : 0;
 }
 
+static bool is_pass(int fd, const void *key)
+{
+	struct nej_allow value;
+
+	return bpf_map_lookup_elem(fd, key, &value) == 0 && value.verdict == NEJ_PASS;
+}
+
+/* As decide_find_allow does: the port's own entry first. */
+bool allow_has(const struct object *o, const struct endpoint *to, uint8_t proto)
+{
+	struct nej_allow4_key key4 = {
+		.prefix_bits = 64, .proto = proto, .port_be = htons(to->port)};
+	struct nej_allow6_key key6 = {
+		.prefix_bits = 160, .proto = proto, .port_be = htons(to->port)};
+	int fd;
+
+	if (addr_is_v4(&to->addr)) {
+		fd = object_map_fd(o, "allow4");
+		memcpy(key4.addr, to->addr.b + 12, 4);
+		if (is_pass(fd, &key4))
+			return true;
+		key4.port_be = 0;
+		return is_pass(fd, &key4);
+	}
+	fd = object_map_fd(o, "allow6");
+	memcpy(key6.addr, to->addr.b, 16);
+	if (is_pass(fd, &key6))
+		return true;
+	key6.port_be = 0;
+	return is_pass(fd, &key6);
+}
+
 /* Deletes the entries `is_stale` picks. Keys are collected first: a trie may not change under its
  * own iteration. */
 static int del_from(int fd, size_t key_bytes, bool (*is_stale)(const struct nej_allow *, uint64_t),

@@ -16,6 +16,9 @@ struct allow_entry {
 /* 0, -ENOSPC when the map is full, other negative errno. */
 int allow_add(struct object *o, const struct allow_entry *e);
 
+/* Would the programs let a connection to it straight out? Also by an entry that has expired. */
+bool allow_has(const struct object *o, const struct endpoint *to, uint8_t proto);
+
 /* Deletes the entries `is_stale` picks. */
 int allow_del(struct object *o, bool (*is_stale)(const struct nej_allow *value, uint64_t arg),
 	uint64_t arg);

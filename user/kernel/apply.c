@@ -18,6 +18,7 @@
 #include "../base/clock.h"
 #include "allow.h"
 #include "learn.h"
+#include "learned.h"
 #include "ranges.h"
 
 #define N_PORTS 65536
@@ -137,37 +138,9 @@ static uint32_t open_unix_rows(const struct policy *p)
 	return open;
 }
 
-static bool is_of_other_round(const struct nej_allow *value, uint64_t round)
-{
-	return value->round != round;
-}
-
 static bool is_expired(const struct nej_allow *value, uint64_t now_ns)
 {
 	return value->expiry_ns && value->expiry_ns < now_ns;
-}
-
-int apply_policy(struct object *o, const struct policy *p, struct nej_settings *settings)
-{
-	uint32_t flags = settings->flags & ~(uint32_t)(NEJ_F_ANY_PORT | NEJ_F_INBOUND_DENY);
-	uint8_t round = object_begin_round(o);
-	int r;
-
-	r = apply_ports(o, p, &flags);
-	if (r < 0)
-		return r;
-	r = ranges_apply(o, p, round);
-	if (r < 0)
-		return r;
-	/* Learned addresses go too: the names they were learned for are asked again. */
-	r = allow_del(o, is_of_other_round, round);
-	if (r < 0)
-		return r;
-	if (policy_denies_inbound(p))
-		flags |= NEJ_F_INBOUND_DENY;
-	settings->flags = flags;
-	settings->unix_open = open_unix_rows(p);
-	return 0;
 }
 
 /* --- learned addresses */
@@ -195,7 +168,7 @@ static bool is_kernel_port(const struct policy *p, const struct host *name, uint
 	return true;
 }
 
-struct learned {
+struct learning {
 	struct object *o;
 	const struct policy *policy;
 	const struct host *name;
@@ -205,7 +178,7 @@ struct learned {
 	size_t n_added;
 };
 
-static int learn_port(struct learned *l, uint8_t proto, uint16_t port)
+static int learn_port(struct learning *l, uint8_t proto, uint16_t port)
 {
 	struct allow_entry e = {.proto = proto, .port = port};
 
@@ -232,7 +205,7 @@ static int learn_port(struct learned *l, uint8_t proto, uint16_t port)
 	return 0;
 }
 
-static int learn_ports(struct learned *l)
+static int learn_ports(struct learning *l)
 {
 	const struct policy_port *ports;
 	size_t n = policy_ports(l->policy, &ports);
@@ -247,25 +220,86 @@ static int learn_ports(struct learned *l)
 	return l->n_added ? 0 : -EACCES;
 }
 
-/* The worker may be in the hands of an attacker: everything is checked again. */
-static int learn_checked(struct object *o, const struct policy *p, const struct learn_message *m)
+static int learn_checked(struct learning *l)
 {
 	struct policy_decision d;
+
+	policy_decide_dns(l->policy, l->name, &d);
+	if (d.verdict == POLICY_DENY)
+		return -EACCES;
+	for (size_t i = 0; i < l->n_addrs; i++)
+		if (policy_check_resolved(l->policy, &l->addrs[i]) != NEJ_REASON_NONE)
+			return -EACCES;
+	return learn_ports(l);
+}
+
+/* The worker may be in the hands of an attacker: everything is checked again. */
+static int learn_message(struct object *o, const struct policy *p, const struct learn_message *m)
+{
 	struct host name;
-	struct learned l = {
+	struct learning l = {
 		.o = o, .policy = p, .name = &name, .addrs = m->addrs, .n_addrs = m->n_addrs};
 	uint32_t ttl_s = m->ttl_s < MAX_TTL_S ? m->ttl_s : MAX_TTL_S;
+	int r;
 
 	if (host_parse(m->name, m->name_len, &name) < 0 || name.kind != HOST_NAME)
 		return -EINVAL;
-	policy_decide_dns(p, &name, &d);
-	if (d.verdict == POLICY_DENY)
-		return -EACCES;
-	for (uint32_t i = 0; i < m->n_addrs; i++)
-		if (policy_check_resolved(p, &m->addrs[i]) != NEJ_REASON_NONE)
-			return -EACCES;
 	l.expiry_ns = clock_monotonic_ns() + ttl_s * 1000000000ull + GRACE_NS;
-	return learn_ports(&l);
+	r = learn_checked(&l);
+	for (size_t i = 0; i < l.n_addrs && r >= 0; i++)
+		r = learned_add(object_learned(o), &name, &l.addrs[i], l.expiry_ns);
+	return r;
+}
+
+struct relearning {
+	struct object *o;
+	const struct policy *policy;
+};
+
+/* What a client was told before the reload, and what is open since then, is the new policy's matter. */
+static bool learn_again(void *arg, const struct learned_row *row)
+{
+	const struct relearning *r = arg;
+	struct host name;
+	struct learning l = {.o = r->o,
+		.policy = r->policy,
+		.name = &name,
+		.addrs = &row->addr,
+		.n_addrs = 1,
+		.expiry_ns = row->expiry_ns};
+
+	return host_parse(row->name, row->len, &name) == 0 && learn_checked(&l) == 0;
+}
+
+/* --- all of it */
+
+static bool is_of_other_round(const struct nej_allow *value, uint64_t round)
+{
+	return value->round != round;
+}
+
+int apply_policy(struct object *o, const struct policy *p, struct nej_settings *settings)
+{
+	uint32_t flags = settings->flags & ~(uint32_t)(NEJ_F_ANY_PORT | NEJ_F_INBOUND_DENY);
+	uint8_t round = object_begin_round(o);
+	struct relearning again = {o, p};
+	int r;
+
+	r = apply_ports(o, p, &flags);
+	if (r < 0)
+		return r;
+	r = ranges_apply(o, p, round);
+	if (r < 0)
+		return r;
+	learned_filter(object_learned(o), learn_again, &again);
+	r = allow_del(o, is_of_other_round, round);
+	if (r < 0)
+		return r;
+	if (policy_denies_inbound(p))
+		flags |= NEJ_F_INBOUND_DENY;
+	settings->flags = flags;
+	settings->unix_open = open_unix_rows(p);
+	return 0;
 }
 
 int apply_learn(struct object *o, const struct policy *p, int fd)
@@ -282,7 +316,7 @@ int apply_learn(struct object *o, const struct policy *p, int fd)
 		m.name_len > HOST_MAX_BYTES)
 		return -EBADMSG;
 	reply.id = m.id;
-	reply.status = learn_checked(o, p, &m);
+	reply.status = learn_message(o, p, &m);
 	if (send(fd, &reply, sizeof(reply), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 		return errno == EPIPE ? -EPIPE
 				      : 0; /* a full socket: the worker's query times out */

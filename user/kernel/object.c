@@ -14,6 +14,7 @@
 #include <bpf/libbpf.h>
 
 #include "../base/cleanup.h"
+#include "learned.h"
 #include "nej.skel.h"
 #include "nej_unix.skel.h"
 #include "pins.h"
@@ -57,6 +58,7 @@ struct object {
 	struct bpf_link *links[N_HOOKS + 1];
 	struct nej_settings settings; /* as last written */
 	uint8_t round;
+	struct learned learned;
 	bool is_pinned;
 	char name[PINS_NAME_BYTES];
 };
@@ -319,6 +321,7 @@ void object_release(struct object *o)
 	detach_all(o); /* closes the descriptors; pinned links stay in force */
 	nej_unix__destroy(o->unix_skel);
 	nej_bpf__destroy(o->skel);
+	learned_done(&o->learned);
 	free(o);
 }
 
@@ -380,6 +383,25 @@ int object_tag(const struct object *o, int socket_fd, const struct nej_socket *v
 	return bpf_map_update_elem(fd, &socket_fd, value, BPF_NOEXIST) < 0 ? -errno : 0;
 }
 
+int object_tag_read(const struct object *o, int socket_fd, struct nej_socket *ret)
+{
+	int fd = bpf_map__fd(o->skel->maps.sockets);
+
+	return bpf_map_lookup_elem(fd, &socket_fd, ret) < 0 ? -errno : 0;
+}
+
+int object_retag(const struct object *o, int socket_fd, const struct nej_socket *value)
+{
+	int fd = bpf_map__fd(o->skel->maps.sockets);
+
+	return bpf_map_update_elem(fd, &socket_fd, value, BPF_EXIST) < 0 ? -errno : 0;
+}
+
+struct learned *object_learned(struct object *o)
+{
+	return &o->learned;
+}
+
 int object_flows_fd(struct object *o)
 {
 	struct bpf_map_info info = {0};
@@ -419,9 +441,10 @@ int object_counters(struct object *o, uint64_t counts[NEJ_COUNTER_COUNT])
 }
 
 /* Opens a map of another supervisor's sandbox, if it is of our version. */
-static int open_pinned(const char *name, const char *map, __u32 value_bytes, __u32 entries)
+static int open_pinned(
+	const char *name, const char *map, __u32 value_bytes, __u32 entries, __u32 file_flags)
 {
-	struct bpf_obj_get_opts opts = {.sz = sizeof(opts), .file_flags = BPF_F_RDONLY};
+	struct bpf_obj_get_opts opts = {.sz = sizeof(opts), .file_flags = file_flags};
 	struct bpf_map_info info = {0};
 	__u32 len = sizeof(info);
 	char path[PINS_PATH_BYTES];
@@ -442,23 +465,41 @@ static int open_pinned(const char *name, const char *map, __u32 value_bytes, __u
 
 int object_counters_pinned(const char *name, uint64_t counts[NEJ_COUNTER_COUNT])
 {
-	_cleanup_close_ int fd = open_pinned(name, "counters", sizeof(__u64), NEJ_COUNTER_COUNT);
+	_cleanup_close_ int fd =
+		open_pinned(name, "counters", sizeof(__u64), NEJ_COUNTER_COUNT, BPF_F_RDONLY);
 
 	return fd < 0 ? fd : counters_read(fd, counts);
 }
 
-int object_settings_pinned(const char *name, struct nej_settings *ret)
+static int settings_read(int fd, struct nej_settings *ret)
 {
-	_cleanup_close_ int fd = open_pinned(name, "settings", sizeof(*ret), 1);
 	struct nej_settings settings;
 	__u32 zero = 0;
 
-	if (fd < 0)
-		return fd;
 	if (bpf_map_lookup_elem(fd, &zero, &settings) < 0)
 		return -errno;
 	if (settings.flags && settings.abi != NEJ_ABI_VERSION)
 		return -EPROTO;
 	*ret = settings;
 	return 0;
+}
+
+int object_settings_pinned(const char *name, struct nej_settings *ret)
+{
+	_cleanup_close_ int fd = open_pinned(name, "settings", sizeof(*ret), 1, BPF_F_RDONLY);
+
+	return fd < 0 ? fd : settings_read(fd, ret);
+}
+
+int object_halt_pinned(const char *name)
+{
+	struct nej_settings settings;
+	_cleanup_close_ int fd = open_pinned(name, "settings", sizeof(settings), 1, 0);
+	int r = fd < 0 ? fd : settings_read(fd, &settings);
+	__u32 zero = 0;
+
+	if (r < 0 || !settings.flags || settings.flags & NEJ_F_HALTED)
+		return r;
+	settings.flags |= NEJ_F_HALTED;
+	return bpf_map_update_elem(fd, &zero, &settings, BPF_ANY) < 0 ? -errno : 0;
 }

@@ -56,6 +56,12 @@ uint8_t object_round(const struct object *o);
 /* Gives a socket of ours its storage, as the hooks would have, had they seen it made. 0, -EEXIST: it
  * has one; -ENOMEM; other negative errno. */
 int object_tag(const struct object *o, int socket_fd, const struct nej_socket *value);
+/* The other way: 0, -ENOENT without storage. object_retag replaces what is there. */
+int object_tag_read(const struct object *o, int socket_fd, struct nej_socket *ret);
+int object_retag(const struct object *o, int socket_fd, const struct nej_socket *value);
+/* Kept for apply.c as long as the maps are. */
+struct learned;
+struct learned *object_learned(struct object *o);
 int object_flows_fd(struct object *o); /* a new read-only descriptor, for the worker */
 int object_map_fd(const struct object *o, const char *map); /* borrowed */
 
@@ -64,5 +70,7 @@ int object_counters(struct object *o, uint64_t counts[NEJ_COUNTER_COUNT]);
 /* The same from the pins of another process's sandbox (`nej status`). */
 int object_counters_pinned(const char *name, uint64_t counts[NEJ_COUNTER_COUNT]);
 int object_settings_pinned(const char *name, struct nej_settings *ret);
+/* Refuses everything of such a sandbox, whether its supervisor answers or not. -ENOENT: no pins. */
+int object_halt_pinned(const char *name);
 
 #endif

@@ -61,6 +61,7 @@ static int find_target(struct attachment *a)
 	a->sb.is_leftover = a->target.is_leftover;
 	a->sb.is_shared_net = a->target.net != TARGET_NET_NONE;
 	a->sb.target_pid = a->target.pid;
+	a->sb.netns_fd = a->target.netns_fd;
 	snprintf(a->sb.container, sizeof(a->sb.container), "%s",
 		o->container ? o->container : a->target.container);
 	return 0;
@@ -156,6 +157,8 @@ static int judge_sockets(struct attachment *a)
 	const uint16_t ports[] = {
 		sb->listeners.proxy_port, sb->listeners.eager_port, sb->listeners.stub_port, 0};
 	const struct sweep_plan plan = {
+		.occasion = SWEEP_ATTACH,
+		.generation = sb->settings.generation,
 		.cgroup = &sb->cgroup,
 		.policy = sb->policy,
 		.object = sb->object,

@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "../base/cleanup.h"
-#include "../kernel/apply.h"
 #include "account.h"
 #include "canary.h"
+#include "change.h"
 #include "control.h"
 #include "describe.h"
 #include "prepare.h"
@@ -34,6 +34,7 @@ struct live {
 	bool is_busy;      /* the worker was told to change, and is not done */
 	uint32_t asked_by; /* request that waits for it; 0: none */
 	json_t *answer;    /* for it, but for the number of ended connections */
+	int n_cut;         /* of those, past the worker */
 	struct account account;
 	struct canary *canary;
 	uint32_t canary_asked[CONTROL_MAX_CLIENTS];
@@ -56,7 +57,7 @@ static void settle(struct live *l, int n_ended)
 		return;
 	}
 	if (n_ended >= 0)
-		json_object_set_new(answer, "ended", json_integer(n_ended));
+		json_object_set_new(answer, "ended", json_integer(n_ended + l->n_cut));
 	control_reply(l->control, id, answer);
 }
 
@@ -91,6 +92,7 @@ static void cut(struct live *l)
 	if (!l->wants_cut || l->is_busy)
 		return;
 	l->wants_cut = false;
+	l->n_cut = change_cut(l->sb);
 	if (tell_worker(l->sb, INIT_HALT, 0, -1) >= 0)
 		wait_for_worker(l, 0, NULL);
 }
@@ -150,15 +152,23 @@ static void set_halted(struct live *l, bool is_halted, const char *by)
 	l->hooks.on_record(l->hooks.arg);
 }
 
+/* It waits for nothing: while another change is under way the worker does this one after it. */
 static void do_halt(struct live *l, uint32_t id, const json_t *request)
 {
+	int n_cut;
+
 	(void)request;
 	if (!l->sb->is_halted)
 		set_halted(l, true, "by the operator");
-	if (tell_worker(l->sb, INIT_HALT, 0, -1) < 0)
-		control_reply(l->control, id, json_pack("{s:b, s:i}", "ok", 1, "ended", 0));
 	else
+		live_apply_refusal(l->sb); /* somebody may have written over it */
+	n_cut = change_cut(l->sb);
+	if (tell_worker(l->sb, INIT_HALT, 0, -1) < 0 || l->is_busy) {
+		control_reply(l->control, id, json_pack("{s:b, s:i}", "ok", 1, "ended", n_cut));
+	} else {
+		l->n_cut = n_cut;
 		wait_for_worker(l, id, json_pack("{s:b}", "ok", 1));
+	}
 }
 
 static void do_resume(struct live *l, uint32_t id, const json_t *request)
@@ -276,23 +286,6 @@ static json_t *why_not(const struct sandbox *sb, const struct policy *next)
 	return NULL;
 }
 
-/* Into the kernel. On failure what was there is put back. */
-static int apply(struct sandbox *sb, const struct policy *next)
-{
-	struct nej_settings settings = sb->settings;
-	int r = apply_policy(sb->object, next, &settings);
-
-	if (r < 0) {
-		(void)apply_policy(sb->object, sb->policy, &sb->settings);
-		return r;
-	}
-	settings.generation = sb->generation + 1;
-	r = object_settings(sb->object, &settings);
-	if (r >= 0)
-		sb->settings = settings;
-	return r;
-}
-
 /* It is the sandbox's policy from here on. */
 static void adopt(struct live *l, struct policy *next, const char *path)
 {
@@ -351,7 +344,7 @@ static void do_reload(struct live *l, uint32_t id, const json_t *request)
 		error = control_error("%s", why);
 	if (!error)
 		error = why_not(sb, next);
-	r = error ? 0 : apply(sb, next);
+	r = error ? 0 : change_policy(sb, next);
 	if (r < 0)
 		error = control_error(
 			"the policy does not fit into the kernel's maps: %s", strerror(-r));
@@ -360,6 +353,7 @@ static void do_reload(struct live *l, uint32_t id, const json_t *request)
 		control_reply(l->control, id, error);
 		return;
 	}
+	l->n_cut = r;
 	adopt(l, next, path);
 	if (hand_over(sb) < 0)
 		control_reply(l->control, id, answer_of(sb)); /* the next worker has it */
@@ -392,7 +386,7 @@ static const struct {
 } commands[] = {
 	{"status", do_status, false},
 	{"reload", do_reload, true},
-	{"halt", do_halt, true},
+	{"halt", do_halt, false},
 	{"resume", do_resume, true},
 	{"detach", do_detach, true},
 	{"canary", do_canary, false},

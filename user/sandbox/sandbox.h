@@ -44,6 +44,7 @@ struct sandbox {
 	struct anchors anchors; /* if the policy inspects */
 	char container[65];     /* id of what was attached to; empty */
 	pid_t target_pid;       /* one of its processes; 0 */
+	int netns_fd;           /* of what was attached to; -1: nej's own, or nothing leaves it */
 	uint32_t generation;
 	uint64_t started_us; /* CLOCK_REALTIME */
 	struct cgroup cgroup;

@@ -28,6 +28,7 @@ void stage_begin(struct sandbox *sb, const struct sandbox_options *options)
 	*sb = (struct sandbox){
 		.options = options,
 		.lock_fd = -1,
+		.netns_fd = -1,
 		.id.slot_fd = -1,
 		.cgroup.fd = -1,
 		.worker = {0, -1, -1},

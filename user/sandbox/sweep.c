@@ -8,6 +8,10 @@
  *   3. The tables of each network namespace: what is connected and was not admitted is ended. Twice,
  *      for what became connected while the first dump was read.
  * A connection over loopback stays when its other end is the sandbox's as well.
+ *
+ * At a reload look 2 asks the new policy about each socket that was admitted, and stamps those that may
+ * go on with its generation, before the programs ask for it; look 3 ends the others. What leads to
+ * loopback is the worker's to end. A halt is look 3 alone.
  */
 #include "sweep.h"
 
@@ -23,6 +27,7 @@
 #include "../base/cleanup.h"
 #include "../base/clock.h"
 #include "../base/htab.h"
+#include "../kernel/allow.h"
 #include "../kernel/sockdiag.h"
 
 #define ROUNDS 2
@@ -242,6 +247,7 @@ static void give_storage(struct sweeper *s, const struct held_socket *h, bool is
 			.uid = h->uid,
 			.cgroup_id = s->plan->cgroup->id},
 		.is_admitted = is_admitted,
+		.generation = s->plan->generation,
 	};
 
 	if (is_admitted) {
@@ -252,6 +258,32 @@ static void give_storage(struct sweeper *s, const struct held_socket *h, bool is
 		value.origin.dest.family = (uint8_t)h->domain;
 	}
 	s->is_failed |= object_tag(s->plan->object, h->fd, &value) == -ENOMEM;
+}
+
+/* A reload: is it one that went straight out, and may it go on? */
+static bool may_go_on(struct sweeper *s, const struct held_socket *h)
+{
+	struct nej_socket value;
+	enum nej_reason reason;
+
+	if (object_tag_read(s->plan->object, h->fd, &value) < 0 || !value.is_admitted)
+		return false;
+	if (!allow_has(s->plan->object, &h->peer, (uint8_t)h->protocol) &&
+		!is_allowed(s, (uint8_t)h->protocol, &h->peer, &reason))
+		return false;
+	value.generation = s->plan->generation;
+	return object_retag(s->plan->object, h->fd, &value) == 0;
+}
+
+static void on_again(void *arg, const struct held_socket *h)
+{
+	struct sweeper *s = arg;
+	struct known *k = is_transport(h) ? add_known(s, h) : NULL;
+
+	if (!k || k->is_admitted)
+		return;
+	k->is_admitted = h->is_connected && !is_loopback(&h->peer.addr) && may_go_on(s, h);
+	s->result->n_kept += k->is_admitted;
 }
 
 static void on_tag(void *arg, const struct held_socket *h)
@@ -327,10 +359,34 @@ static bool has_own_peer(const struct sweeper *s, const struct sockdiag_socket *
 	return false;
 }
 
+/* Loopback, and the two addresses that link_set_up_lo gives a namespace of its own. */
+static bool is_inside(const struct addr *a)
+{
+	const uint32_t own6[4] = {htonl(NEJ_OWN_ADDR6_HEAD), 0, 0, htonl(NEJ_OWN_ADDR6_TAIL)};
+
+	return is_loopback(a) ||
+		(addr_is_v4(a) ? addr_to_v4(a) == NEJ_OWN_ADDR4 : memcmp(a->b, own6, 16) == 0);
+}
+
+/* The policy of now is in the kernel's tables; what led to loopback is not ours to end. */
+static bool may_stay_open(
+	const struct sweeper *s, const struct sockdiag_socket *socket, enum nej_reason *ret_reason)
+{
+	*ret_reason = NEJ_REASON_HALTED;
+	if (!socket->remote.port || is_inside(&socket->remote.addr))
+		return true;
+	if (s->plan->occasion == SWEEP_HALT)
+		return false;
+	return is_allowed(s, socket->proto, &socket->remote, ret_reason) ||
+		allow_has(s->plan->object, &socket->remote, socket->proto);
+}
+
 static bool may_stay(const struct sweeper *s, const struct found *f, enum nej_reason *ret_reason)
 {
 	const struct sockdiag_socket *socket = &f->socket;
 
+	if (s->plan->occasion != SWEEP_ATTACH)
+		return may_stay_open(s, socket, ret_reason);
 	if (!socket->remote.port || (f->known && f->known->is_admitted))
 		return true;
 	if (!is_loopback(&socket->remote.addr)) {
@@ -346,7 +402,12 @@ static bool may_stay(const struct sweeper *s, const struct found *f, enum nej_re
 
 static void tell_cut(const struct sweeper *s, const struct found *f, enum nej_reason reason)
 {
-	static const char detail[] = "a connection from before the attach: ended";
+	static const char *const details[] = {
+		[SWEEP_ATTACH] = "a connection from before the attach: ended",
+		[SWEEP_RELOAD] = "a connection that the new policy forbids: ended",
+		[SWEEP_HALT] = "halted: ended",
+	};
+	const char *detail = details[s->plan->occasion];
 	const struct audit_event event = {
 		.kind = AUDIT_NETWORK_BLOCKED,
 		.layer = AUDIT_LAYER_SUPERVISOR,
@@ -361,7 +422,7 @@ static void tell_cut(const struct sweeper *s, const struct found *f, enum nej_re
 		.cgroup_id = s->plan->cgroup->id,
 		.count = 1,
 		.time_us = clock_real_us(),
-		.detail = {detail, sizeof(detail) - 1},
+		.detail = {detail, strlen(detail)},
 	};
 
 	s->plan->on_cut(s->plan->arg, &event);
@@ -375,7 +436,8 @@ static void cut(struct sweeper *s, int diag_fd, const struct found *f, enum nej_
 		return; /* the first round has told */
 	s->result->n_cut += is_cut;
 	s->result->n_silenced += !is_cut;
-	tell_cut(s, f, reason);
+	if (s->plan->on_cut)
+		tell_cut(s, f, reason);
 }
 
 static bool is_listening(const struct sockdiag_socket *socket)
@@ -443,10 +505,12 @@ static int run(struct sweeper *s)
 	if (!s->plan->is_everywhere)
 		cgroup_each(s->plan->cgroup, add_cgroup, s);
 	add_netns(s, s->plan->netns_fd);
-	look_at_descriptors(s, on_check);
+	if (s->plan->occasion == SWEEP_ATTACH)
+		look_at_descriptors(s, on_check);
 	if (s->is_off)
 		return -EPERM;
-	look_at_descriptors(s, on_tag);
+	if (s->plan->occasion != SWEEP_HALT)
+		look_at_descriptors(s, s->plan->occasion == SWEEP_RELOAD ? on_again : on_tag);
 	for (; s->round < ROUNDS && r >= 0 && !s->is_failed; s->round++)
 		r = look_at_namespaces(s);
 	return s->is_failed ? -ENOMEM : r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The sockets that processes had before nej came to them, judged by the policy: what it allows goes
- * on, what it forbids ends. While it runs the cgroup's programs refuse everything, so nothing comes
- * after it. Read held.h and kernel/sockdiag.h for how sockets are found.
+ * The sockets that go out past the proxy, judged by the policy: those that processes had before nej
+ * came to them, or, at a reload and a halt, those that the kernel let straight out. What it allows goes
+ * on, what it forbids ends. Read held.h and kernel/sockdiag.h for how sockets are found.
  */
 #ifndef NEJ_SANDBOX_SWEEP_H
 #define NEJ_SANDBOX_SWEEP_H
@@ -14,7 +14,15 @@
 
 #define SWEEP_WHY_BYTES 256
 
+enum sweep_occasion {
+	SWEEP_ATTACH, /* meanwhile the cgroup's programs refuse everything, so nothing comes after it */
+	SWEEP_RELOAD, /* the new policy is in the maps; its generation is not yet in the settings */
+	SWEEP_HALT,   /* all that leaves the host ends, whatever the policy says */
+};
+
 struct sweep_plan {
+	enum sweep_occasion occasion;
+	uint32_t generation; /* of the policy */
 	const struct cgroup *cgroup;
 	const struct policy *policy;
 	const struct object *object;
@@ -24,7 +32,7 @@ struct sweep_plan {
 	bool is_everywhere;        /* in whatever cgroup */
 	uint16_t port_be;          /* of the proxy: the bind hook refuses it */
 	const uint16_t *own_ports; /* where our listeners are; ends with 0 */
-	void (*on_cut)(void *arg, const struct audit_event *event);
+	void (*on_cut)(void *arg, const struct audit_event *event); /* may be NULL */
 	void *arg;
 };
 

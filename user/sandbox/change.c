@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Theory of operation: the maps are the new policy's first, then the sockets that may go on get its
+ * generation and the others are ended, then the generation changes for the programs. From there on a
+ * packet of a socket with an older one is judged once more, so what could not be ended (no inet_diag) or
+ * was missed falls silent. See packet.bpf.c, sweep.c.
+ */
+#include "change.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "../base/cleanup.h"
+#include "../base/log.h"
+#include "../kernel/apply.h"
+#include "sweep.h"
+
+static void on_cut(void *arg, const struct audit_event *event)
+{
+	struct sandbox *sb = arg;
+	struct audit_event of_sandbox = *event;
+
+	of_sandbox.generation = sb->generation; /* the next one is not yet known to the log */
+	audit_sink_add(sb->sink, &of_sandbox);
+}
+
+/* A namespace of its own has no way out but the worker. */
+static bool has_direct(const struct sandbox *sb)
+{
+	return sb->is_attached || sb->options->is_host_net;
+}
+
+/* Of the processes: what was attached to, or with --net=host our own. */
+static int open_netns(const struct sandbox *sb)
+{
+	return sb->netns_fd >= 0 ? fcntl(sb->netns_fd, F_DUPFD_CLOEXEC, 3)
+				 : open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+}
+
+static int look(struct sandbox *sb, enum sweep_occasion occasion, const struct policy *policy)
+{
+	static const uint16_t none[] = {0};
+	_cleanup_close_ int netns = has_direct(sb) ? open_netns(sb) : -1;
+	const struct sweep_plan plan = {
+		.occasion = occasion,
+		.generation = sb->generation + 1,
+		.cgroup = &sb->cgroup,
+		.policy = policy,
+		.object = sb->object,
+		.netns_fd = netns,
+		.has_uid = sb->settings.flags & NEJ_F_SCOPE_UID,
+		.uid = sb->settings.scope_uid,
+		.is_everywhere = sb->is_attached && sb->options->is_uid_guard,
+		.own_ports = none,
+		.on_cut = occasion == SWEEP_RELOAD ? on_cut : NULL,
+		.arg = sb,
+	};
+	char why[SWEEP_WHY_BYTES] = "";
+	struct sweep_result result = {0};
+	int r;
+
+	if (!has_direct(sb))
+		return 0;
+	r = sweep(&plan, &result, why);
+	if (r < 0)
+		log_warning("cannot end connections that went straight out: %s; nothing of them "
+			    "passes any more",
+			strerror(-r));
+	return (int)result.n_cut;
+}
+
+int change_policy(struct sandbox *sb, const struct policy *next)
+{
+	struct nej_settings settings = sb->settings;
+	int r = apply_policy(sb->object, next, &settings), n_cut;
+
+	if (r < 0) {
+		(void)apply_policy(sb->object, sb->policy, &sb->settings);
+		return r;
+	}
+	n_cut = look(sb, SWEEP_RELOAD, next);
+	settings.generation = sb->generation + 1;
+	r = object_settings(sb->object, &settings);
+	if (r < 0)
+		return r;
+	sb->settings = settings;
+	return n_cut;
+}
+
+int change_cut(struct sandbox *sb)
+{
+	return look(sb, SWEEP_HALT, sb->policy);
+}
