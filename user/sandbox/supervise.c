@@ -181,7 +181,8 @@ static void on_drain_timer(struct loop_timer *timer)
 	drain(CONTAINER_OF(timer, struct supervisor, drain_timer));
 }
 
-/* Loading took much that staying does not; a command that ends soon does not wait for it. */
+/* Loading, at the start and at a reload, took much that staying does not; a command that ends soon does
+ * not wait for it. */
 static void on_shed_timer(struct loop_timer *timer)
 {
 	(void)timer;
@@ -382,6 +383,7 @@ static void on_live_policy(void *arg)
 {
 	struct supervisor *sv = arg;
 
+	loop_timer_set(sv->loop, &sv->shed_timer, SHED_MS);
 	if (sv->renew)
 		renew(sv);
 }
