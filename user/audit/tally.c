@@ -82,3 +82,14 @@ void tally_add(struct tally *t, const struct audit_event *e)
 			add_duration(&t->durations[verdict < 0 ? (int)TALLY_ALLOWED : verdict], e);
 	}
 }
+
+uint64_t tally_attempts(const struct tally *t)
+{
+	uint64_t n = t->lost;
+
+	for (int v = 0; v < TALLY_VERDICT_COUNT; v++)
+		for (int layer = 0; layer < AUDIT_LAYER_COUNT; layer++)
+			for (int reason = 0; reason < NEJ_REASON_COUNT; reason++)
+				n += t->verdicts[v][layer][reason];
+	return n;
+}

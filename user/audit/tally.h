@@ -61,6 +61,7 @@ struct tally {
 	uint64_t lost;                /* attempts that have no record */
 };
 
+uint64_t tally_attempts(const struct tally *t); /* all of them, whatever became of each */
 void tally_add(struct tally *t, const struct audit_event *event);
 const char *tally_verdict_word(enum tally_verdict verdict);
 

@@ -7,9 +7,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../kernel/probe.h"
 #include "../sandbox/options.h"
+#include "../sandbox/resources.h"
 
 #define MAX_RESULTS 64
 
@@ -68,6 +70,19 @@ static void print_one(const struct probe_result *p)
 		printf("    %-18s %-10s without it: %s\n", "", "", p->without);
 }
 
+/* What only some options of `nej run` need. */
+static struct probe_result probe_controllers(void)
+{
+	struct probe_result row = {.name = "controllers",
+		.what = "--memory, --pids and --cpus: the controllers of cgroup2",
+		.without = "these options refuse to start",
+		.level = PROBE_OPTIONAL};
+
+	resources_available(row.detail, sizeof(row.detail));
+	row.is_present = strcmp(row.detail, "memory pids cpu") == 0;
+	return row;
+}
+
 int cli_doctor(int argc, char **argv)
 {
 	static const struct argp argp = {.options = options,
@@ -81,7 +96,8 @@ int cli_doctor(int argc, char **argv)
 
 	if (argp_parse(&argp, argc, argv, 0, NULL, &is_json) != 0)
 		return SANDBOX_EXIT_USAGE;
-	n = probe_all(results, MAX_RESULTS);
+	n = probe_all(results, MAX_RESULTS - 1);
+	results[n++] = probe_controllers();
 	for (size_t i = 0; i < n; i++)
 		n_missing += !results[i].is_present && results[i].level == PROBE_REQUIRED;
 	if (is_json)

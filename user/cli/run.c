@@ -8,6 +8,7 @@
 
 #include "../base/log.h"
 #include "../base/num.h"
+#include "../sandbox/hostconf.h"
 #include "../sandbox/launch.h"
 
 enum option_key {
@@ -16,6 +17,7 @@ enum option_key {
 	KEY_RESOLVER,
 	KEY_THREADS,
 	KEY_CA,
+	KEY_LIMIT, /* and one for each limit behind it */
 };
 
 static const struct argp_option options[] = {
@@ -32,6 +34,14 @@ static const struct argp_option options[] = {
 		"given several times",
 		0},
 	{"threads", KEY_THREADS, "N", 0, "Threads of the proxy (default: 1)", 0},
+	{"memory", KEY_LIMIT + LIMIT_MEMORY, "SIZE", 0,
+		"Its processes may use so much together; then they are all killed", 0},
+	{"pids", KEY_LIMIT + LIMIT_PIDS, "N", 0, "So many processes and threads at most", 0},
+	{"cpus", KEY_LIMIT + LIMIT_CPUS, "N", 0, "So many CPUs' time at most, 0.5 say", 0},
+	{"idle", KEY_LIMIT + LIMIT_IDLE, "TIME", 0,
+		"End it when it had no connection and no byte of the terminal for so long", 0},
+	{"grace", KEY_LIMIT + LIMIT_GRACE, "TIME", 0,
+		"Kill what is still there so long after SIGTERM", 0},
 	{0},
 };
 
@@ -60,6 +70,14 @@ static void take_threads(struct sandbox_options *o, const char *text, struct arg
 	if (num_parse_u64(text, strlen(text), HANDOFF_MAX_THREADS, &n) < 0 || !n)
 		argp_error(state, "--threads: a number from 1 to %d", HANDOFF_MAX_THREADS);
 	o->n_threads = (unsigned int)n;
+}
+
+static void take_limit(
+	struct sandbox_options *o, enum limit which, const char *text, struct argp_state *state)
+{
+	if (limit_parse(which, text, &o->limits[which]) < 0)
+		argp_error(
+			state, "--%s: `%s` is not %s", limit_word(which), text, limit_forms(which));
 }
 
 static void take_net(struct sandbox_options *o, const char *text, struct argp_state *state)
@@ -98,6 +116,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_THREADS:
 		take_threads(o, arg, state);
 		break;
+	case KEY_LIMIT ... KEY_LIMIT + LIMIT_COUNT - 1:
+		take_limit(o, (enum limit)(key - KEY_LIMIT), arg, state);
+		break;
 	case ARGP_KEY_ARG:
 		/* the command and all behind it, options too, are its own */
 		o->argv = &state->argv[state->next - 1];
@@ -119,8 +140,10 @@ int cli_run(int argc, char **argv)
 		.args_doc = "CMD [ARG...]",
 		.doc = "Runs CMD in a sandbox that reaches only what the policy names."};
 	struct sandbox_options o = {.n_threads = 1};
+	int r;
 
 	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o) != 0)
 		return SANDBOX_EXIT_USAGE;
-	return launch(&o);
+	r = hostconf_apply(o.limits);
+	return r ? r : launch(&o);
 }

@@ -55,6 +55,28 @@ static int open_cgroup(struct sandbox *sb)
 	return 0;
 }
 
+/* Before anything is in it. */
+static int set_resources(struct sandbox *sb)
+{
+	char why[RESOURCES_WHY_BYTES];
+	int r = resources_set(&sb->cgroup, sb->options->limits, why);
+
+	if (r >= 0)
+		return 0;
+	log_error("%s", why);
+	return SANDBOX_EXIT_MISSING;
+}
+
+static void tell_resources(struct sandbox *sb)
+{
+	resources_events(&sb->cgroup, &sb->resources);
+	if (sb->resources.n_oom_kills)
+		log_error("%s needed more than its --memory: all of it was killed", sb->name);
+	if (sb->resources.n_pids_refused)
+		log_warning("%s could not make %llu processes or threads more than its --pids",
+			sb->name, (unsigned long long)sb->resources.n_pids_refused);
+}
+
 /* --- the parts */
 
 /* In the host's namespace before there is an init: its environment names the ports. */
@@ -222,6 +244,8 @@ static int start(struct sandbox *sb)
 	int r = open_cgroup(sb);
 
 	if (!r)
+		r = set_resources(sb);
+	if (!r)
 		r = open_listeners_here(sb);
 	if (!r)
 		r = stage_open_anchors(sb);
@@ -284,6 +308,7 @@ int launch(const struct sandbox_options *options)
 	if (!r && supervise(&sb) < 0)
 		r = SANDBOX_EXIT_FAILED;
 	if (!r) {
+		tell_resources(&sb);
 		record_finished(&sb);
 		audit_sink_flush(sb.sink);
 	}

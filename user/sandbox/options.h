@@ -9,6 +9,7 @@
 
 #include "../base/addr.h"
 #include "handoff.h"
+#include "limits.h"
 
 #define SANDBOX_EXIT_FAILED 125 /* nej itself failed before the command started */
 #define SANDBOX_EXIT_CANNOT_EXEC 126
@@ -29,7 +30,8 @@ struct sandbox_options {
 	size_t n_resolvers;
 	const char *ca_paths[SANDBOX_MAX_CAS]; /* PEM: trusted inside, and for origins */
 	size_t n_cas;
-	char **argv; /* the command, NULL-terminated; NULL: attach */
+	uint64_t limits[LIMIT_COUNT]; /* 0: none */
+	char **argv;                  /* the command, NULL-terminated; NULL: attach */
 	/* nej attach */
 	const char *cgroup_path; /* NULL: that of pid */
 	pid_t pid;

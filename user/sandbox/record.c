@@ -67,6 +67,26 @@ static void add_target(struct buf *b, const struct sandbox *sb)
 		add_number(b, "only_uid", sb->settings.scope_uid);
 }
 
+static void add_limits(struct buf *b, const struct sandbox *sb)
+{
+	char text[LIMIT_TEXT_BYTES];
+
+	for (int i = 0; i < LIMIT_COUNT; i++) {
+		if (!sb->options->limits[i])
+			continue;
+		limit_print((enum limit)i, sb->options->limits[i], text);
+		add_text(b, limit_word((enum limit)i), text);
+	}
+}
+
+static void add_resources(struct buf *b, const struct sandbox *sb)
+{
+	if (sb->resources.n_oom_kills)
+		add_number(b, "oom_kills", sb->resources.n_oom_kills);
+	if (sb->resources.n_pids_refused)
+		add_number(b, "pids_refused", sb->resources.n_pids_refused);
+}
+
 void record_started(const struct sandbox *sb)
 {
 	struct audit_event event = event_of(sb, AUDIT_SANDBOX_STARTED);
@@ -88,6 +108,7 @@ void record_started(const struct sandbox *sb)
 		add_target(&b, sb);
 	else
 		add_text(&b, "command", sb->options->argv[0]);
+	add_limits(&b, sb);
 	add_with(sb, &event, &b);
 
 	record_policy(sb);
@@ -188,6 +209,9 @@ void record_finished(const struct sandbox *sb)
 		add_number(&b, "signal", (uint64_t)WTERMSIG(status));
 	else
 		add_number(&b, "exit_status", (uint64_t)WEXITSTATUS(status));
+	if (!sb->is_attached && sb->ended_by)
+		add_text(&b, "ended_by", sb->ended_by);
+	add_resources(&b, sb);
 	if (sb->object && object_counters(sb->object, counts) == 0) {
 		counts[NEJ_REASON_FAMILY] += sb->n_families; /* no hook sees them */
 		counts[NEJ_REASON_SOCKET_TYPE] += sb->n_types;

@@ -18,6 +18,7 @@
 #include "companion.h"
 #include "identity.h"
 #include "options.h"
+#include "resources.h"
 #include "secrets.h"
 #include "spawn.h"
 #include "terminal.h"
@@ -64,7 +65,8 @@ struct sandbox {
 	int refused_fd;               /* of the command's filter; -1 */
 	uint64_t n_families, n_types; /* sockets its filter refused, when it has ended */
 	sigset_t signals;             /* mask at start, the command's */
-	const char *ended_by;         /* of an attach: what let it go */
+	const char *ended_by;         /* what let an attach go, or ended a command; NULL: itself */
+	struct resources_events resources;
 	int wait_status;              /* of the command, when it has ended */
 };
 

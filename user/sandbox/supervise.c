@@ -29,6 +29,7 @@
 #include "../base/loop.h"
 #include "../kernel/apply.h"
 #include "../kernel/events.h"
+#include "curfew.h"
 #include "equip.h"
 #include "job.h"
 #include "live.h"
@@ -60,6 +61,7 @@ struct supervisor {
 	struct refused *refused;
 	struct renew *renew; /* NULL: no secrets */
 	struct live *live;
+	struct curfew *curfew; /* NULL: it ends when it likes */
 	struct tether *tether; /* NULL: the cgroup is our own */
 	bool is_dirty;         /* the sink holds something to write */
 	bool is_worker_ready;
@@ -415,6 +417,31 @@ static int watch_target(struct supervisor *sv)
 	return tether_new(sv->loop, &sb->cgroup, on_cgroup_gone, sv, &sv->tether);
 }
 
+/* --- a command that does not end by itself */
+
+static void on_curfew_term(void *arg)
+{
+	struct supervisor *sv = arg;
+
+	job_signal(&sv->job, SIGTERM, false);
+}
+
+static void on_curfew_kill(void *arg)
+{
+	struct supervisor *sv = arg;
+
+	sv->sb->wait_status = SIGKILL;
+	loop_stop(sv->loop, 0);
+}
+
+static int watch_command(struct supervisor *sv)
+{
+	const struct curfew_hooks hooks = {on_curfew_term, on_curfew_kill, sv};
+	int r = job_watch(&sv->job, sv->loop, sv->sb);
+
+	return r < 0 ? r : curfew_new(sv->loop, sv->sb, &hooks, &sv->curfew);
+}
+
 /* --- signals */
 
 static void on_signal(struct loop_io *io, uint32_t events)
@@ -432,6 +459,8 @@ static void on_signal(struct loop_io *io, uint32_t events)
 			let_go(sv, "a signal");
 		return;
 	}
+	if (signal == SIGTERM)
+		curfew_on_term(sv->curfew);
 	if (signal == SIGHUP && sv->renew && info.ssi_code != SI_KERNEL &&
 		!terminal_is_gone(&sv->sb->terminal))
 		renew(sv); /* for us: it asks for new secrets */
@@ -464,7 +493,7 @@ static int build(struct supervisor *sv)
 	loop_hook_add(sv->loop, &sv->hook);
 	r = watch_signals(sv);
 	if (r >= 0)
-		r = sb->is_attached ? watch_target(sv) : job_watch(&sv->job, sv->loop, sb);
+		r = sb->is_attached ? watch_target(sv) : watch_command(sv);
 	if (r >= 0)
 		r = loop_add(sv->loop, &sv->wake, sb->companion_plan.wake_fd, EPOLLIN);
 	if (r >= 0)
@@ -511,6 +540,7 @@ static void done(struct supervisor *sv)
 	refused_free(sv->refused);
 	renew_free(sv->renew);
 	live_free(sv->live);
+	curfew_free(sv->curfew);
 	tether_free(sv->tether);
 	events_free(sv->events);
 	cleanup_close(&signal_fd);
