@@ -17,6 +17,9 @@ enum option_key {
 	KEY_RESOLVER,
 	KEY_THREADS,
 	KEY_CA,
+	KEY_WORKSPACE,
+	KEY_WRITE,
+	KEY_READ,
 	KEY_LIMIT, /* and one for each limit behind it */
 };
 
@@ -34,6 +37,15 @@ static const struct argp_option options[] = {
 		"given several times",
 		0},
 	{"threads", KEY_THREADS, "N", 0, "Threads of the proxy (default: 1)", 0},
+	{"workspace", KEY_WORKSPACE, "DIR", 0,
+		"It writes there and to a /tmp of its own alone, and finds no credentials", 0},
+	{"write", KEY_WRITE, "PATH", 0, "With --workspace: there too; may be given several times",
+		0},
+	{"read", KEY_READ, "PATH", 0,
+		"With --workspace: credentials that it finds all the same, such as ~/.npmrc; may "
+		"be "
+		"given several times",
+		0},
 	{"memory", KEY_LIMIT + LIMIT_MEMORY, "SIZE", 0,
 		"Its processes may use so much together; then they are all killed", 0},
 	{"pids", KEY_LIMIT + LIMIT_PIDS, "N", 0, "So many processes and threads at most", 0},
@@ -70,6 +82,27 @@ static void take_threads(struct sandbox_options *o, const char *text, struct arg
 	if (num_parse_u64(text, strlen(text), HANDOFF_MAX_THREADS, &n) < 0 || !n)
 		argp_error(state, "--threads: a number from 1 to %d", HANDOFF_MAX_THREADS);
 	o->n_threads = (unsigned int)n;
+}
+
+struct paths {
+	const char *writable[WORKSPACE_MAX_PATHS], *readable[WORKSPACE_MAX_PATHS];
+};
+
+/* The lists lie where the options point to. */
+static struct paths paths;
+
+static void take_path(const char **list, size_t *n, const char *path, struct argp_state *state)
+{
+	if (*n == WORKSPACE_MAX_PATHS - 1)
+		argp_error(state, "at most %d paths", WORKSPACE_MAX_PATHS - 1);
+	else
+		list[(*n)++] = path;
+}
+
+static void check(const struct sandbox_options *o, struct argp_state *state)
+{
+	if (!o->workspace.dir && (o->workspace.n_writable || o->workspace.n_readable))
+		argp_error(state, "--write and --read go with --workspace");
 }
 
 static void take_limit(
@@ -116,6 +149,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_THREADS:
 		take_threads(o, arg, state);
 		break;
+	case KEY_WORKSPACE:
+		o->workspace.dir = arg;
+		break;
+	case KEY_WRITE:
+		take_path(paths.writable, &o->workspace.n_writable, arg, state);
+		break;
+	case KEY_READ:
+		take_path(paths.readable, &o->workspace.n_readable, arg, state);
+		break;
 	case KEY_LIMIT ... KEY_LIMIT + LIMIT_COUNT - 1:
 		take_limit(o, (enum limit)(key - KEY_LIMIT), arg, state);
 		break;
@@ -126,6 +168,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case ARGP_KEY_NO_ARGS:
 		argp_error(state, "a command is missing");
+		break;
+	case ARGP_KEY_END:
+		check(o, state);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -139,7 +184,8 @@ int cli_run(int argc, char **argv)
 		.parser = parse,
 		.args_doc = "CMD [ARG...]",
 		.doc = "Runs CMD in a sandbox that reaches only what the policy names."};
-	struct sandbox_options o = {.n_threads = 1};
+	struct sandbox_options o = {.n_threads = 1,
+		.workspace = {.writable = paths.writable, .readable = paths.readable}};
 	int r;
 
 	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o) != 0)

@@ -219,6 +219,11 @@ static void give_up_privileges(const struct init *in)
 		fail(in, r, "becoming the sandbox's user");
 	if (!in->plan->wants_netns)
 		confine_abstract_sockets();
+	if (in->plan->mask->workspace) {
+		r = workspace_restrict(in->plan->mask->workspace, MASK_OWN_DIR);
+		if (r < 0)
+			fail(in, r, "Landlock");
+	}
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		fail(in, -errno, "hiding init's memory");
 	r = filter_load(&fd);

@@ -150,6 +150,7 @@ static int start_init(struct sandbox *sb)
 		.files = files,
 		.anchors_of = policy_inspects(sb->policy) ? sb->name : NULL,
 		.unix_open = unix_open,
+		.workspace = sb->workspace.n_writable ? &sb->workspace : NULL,
 		.cwd = sb->cwd[0] ? sb->cwd : NULL,
 	};
 	struct environment_facts facts = {

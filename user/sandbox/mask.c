@@ -19,12 +19,11 @@
 #include "../base/buf.h"
 #include "../base/cleanup.h"
 #include "../base/file.h"
+#include "mounts.h"
 #include "shadow.h"
 #include "sockets.h"
-#include "state.h"
 
-/* The sandbox's own folder, where nej's state is outside. */
-#define OWN_DIR STATE_ROOT
+#define OWN_DIR MASK_OWN_DIR
 #define EMPTY_DIR OWN_DIR "/empty"
 #define NO_FILE OWN_DIR "/none"
 #define MAX_FILE_BYTES (4u << 20)
@@ -95,43 +94,6 @@ static int make_own_dir(struct mask *m)
 
 /* --- mounts of the kernel's own file systems */
 
-struct mount_row {
-	char target[PATH_MAX];
-	char type[64];
-	unsigned long flags; /* what a read-only remount must keep */
-};
-
-/* mountinfo writes blanks in paths as \040 and the like (proc(5)). */
-static void unescape(char *text)
-{
-	char *out = text;
-
-	for (const char *in = text; *in; in++) {
-		if (in[0] == '\\' && in[1] >= '0' && in[1] <= '3' && in[2] && in[3]) {
-			*out++ = (char)((in[1] - '0') << 6 | (in[2] - '0') << 3 | (in[3] - '0'));
-			in += 3;
-		} else {
-			*out++ = *in;
-		}
-	}
-	*out = 0;
-}
-
-static bool parse_mount(char *line, struct mount_row *row)
-{
-	char options[256];
-	const char *dash = strstr(line, " - ");
-
-	if (!dash || sscanf(dash + 3, "%63s", row->type) != 1 ||
-		sscanf(line, "%*d %*d %*s %*s %4095s %255s", row->target, options) != 2)
-		return false;
-	unescape(row->target);
-	row->flags = (strstr(options, "nosuid") ? MS_NOSUID : 0) |
-		(strstr(options, "nodev") ? MS_NODEV : 0) |
-		(strstr(options, "noexec") ? MS_NOEXEC : 0);
-	return true;
-}
-
 static bool is_type(const struct mount_row *row, const char *type)
 {
 	return strcmp(row->type, type) == 0;
@@ -150,36 +112,24 @@ static bool is_passed_in(const struct mask *m, const struct mount_row *row)
 }
 
 /* Another instance of proc would show the host's processes, whose root/ leads to unmasked files. */
-static int treat_mount(struct mask *m, const struct mount_row *row)
+static int treat_mount(void *arg, const struct mount_row *row)
 {
+	struct mask *m = arg;
+
 	if (is_passed_in(m, row))
 		return hide(m, row->target);
 	if (is_type(row, "bpf") || (is_type(row, "proc") && strcmp(row->target, "/proc") != 0))
 		return hide(m, row->target);
 	if (!is_type(row, "cgroup2") && !is_type(row, "cgroup"))
 		return 0;
-	if (mount(NULL, row->target, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | row->flags, NULL) ==
-		0)
-		return 0;
-	/* Under another mount it cannot be reached, nor remounted. */
-	return errno == ENOENT || errno == EINVAL ? 0 : hide(m, row->target);
+	return mounts_remount(row, MS_RDONLY) < 0 ? hide(m, row->target) : 0;
 }
 
 static int treat_mounts(struct mask *m)
 {
-	_cleanup_free_ char *text = NULL;
-	_cleanup_free_ struct mount_row *row = malloc(sizeof(*row));
-	char *rest;
-	size_t len;
-	int r = row ? file_read("/proc/self/mountinfo", MAX_FILE_BYTES, &text, &len) : -ENOMEM;
+	int r = mounts_each(treat_mount, m);
 
-	if (r < 0)
-		return failed(m, r, "/proc/self/mountinfo");
-	for (char *line = strtok_r(text, "\n", &rest); line && r >= 0;
-		line = strtok_r(NULL, "\n", &rest))
-		if (parse_mount(line, row))
-			r = treat_mount(m, row);
-	return r;
+	return r < 0 && !m->what[0] ? failed(m, r, "/proc/self/mountinfo") : r;
 }
 
 /* --- the name service's files */
@@ -272,7 +222,7 @@ static int hide_service_dirs(struct mask *m)
 	return r;
 }
 
-static int hide_socket(void *arg, const char *path)
+static int hide_path(void *arg, const char *path)
 {
 	return hide(arg, path);
 }
@@ -286,7 +236,7 @@ static int hide_sockets(struct mask *m)
 		.uid = m->plan->id->uid,
 	};
 
-	return sockets_each(&plan, hide_socket, m);
+	return sockets_each(&plan, hide_path, m);
 }
 
 /* The working folder was opened before the masks: where one lies over it, it would still show what is
@@ -341,6 +291,9 @@ int mask_apply(const struct mask_plan *plan, char *ret_what, size_t what_bytes)
 		r = mask_resolv_conf(&m, resolv, resolv_len);
 	if (r >= 0)
 		r = add_user(&m);
+	if (r >= 0 && plan->workspace)
+		r = workspace_mount(
+			plan->workspace, plan->id, OWN_DIR, hide_path, &m, ret_what, what_bytes);
 	if (r >= 0 && mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
 		r = failed(&m, -errno, "/proc");
 	return r < 0 ? r : enter_again(&m);

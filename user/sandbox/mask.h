@@ -11,13 +11,19 @@
 #include <sys/types.h>
 
 #include "identity.h"
+#include "state.h"
+#include "workspace.h"
+
+/* The sandbox's own folder, where nej's state is outside. */
+#define MASK_OWN_DIR STATE_ROOT
 
 struct mask_plan {
 	const struct identity *id;
 	const char *const *files;     /* NULL-terminated; masked where they exist */
 	const char *const *unix_open; /* NULL or NULL-terminated: sockets that stay */
 	const char *anchors_of; /* sandbox whose trust files are shown (shadow.h); NULL: none */
-	const char *cwd;        /* sockets below it stay when it is the user's own; NULL: none */
+	const struct workspace *workspace; /* NULL: everything stays as writable as it is */
+	const char *cwd; /* sockets below it stay when it is the user's own; NULL: none */
 };
 
 /* In a new mount namespace and as pid 1 of a new pid namespace. 0, or negative errno with the path

@@ -10,6 +10,7 @@
 #include "../base/addr.h"
 #include "handoff.h"
 #include "limits.h"
+#include "workspace.h"
 
 #define SANDBOX_EXIT_FAILED 125 /* nej itself failed before the command started */
 #define SANDBOX_EXIT_CANNOT_EXEC 126
@@ -30,15 +31,17 @@ struct sandbox_options {
 	size_t n_resolvers;
 	const char *ca_paths[SANDBOX_MAX_CAS]; /* PEM: trusted inside, and for origins */
 	size_t n_cas;
+	struct workspace_ask workspace;
 	uint64_t limits[LIMIT_COUNT]; /* 0: none */
 	char **argv;                  /* the command, NULL-terminated; NULL: attach */
 	/* nej attach */
 	const char *cgroup_path; /* NULL: that of pid */
 	pid_t pid;
-	const char *container; /* its id, as its runtime has it; NULL: looked for in the cgroup's path */
-	const char *pod_uid;   /* the cgroup of the pod that pid is in, where it has one; NULL */
-	bool is_uid_guard;  /* the user's sockets wherever they are */
-	bool is_background; /* our caller goes on when it is enforced */
+	const char *
+		container; /* its id, as its runtime has it; NULL: looked for in the cgroup's path */
+	const char *pod_uid; /* the cgroup of the pod that pid is in, where it has one; NULL */
+	bool is_uid_guard;   /* the user's sockets wherever they are */
+	bool is_background;  /* our caller goes on when it is enforced */
 };
 
 #endif

@@ -368,6 +368,19 @@ int prepare_rest(struct sandbox *sb)
 	return r;
 }
 
+static int prepare_workspace(struct sandbox *sb)
+{
+	char why[WORKSPACE_WHY_BYTES];
+	int r = sb->options->workspace.dir
+		? workspace_resolve(&sb->options->workspace, &sb->id, &sb->workspace, why)
+		: 0;
+
+	if (r >= 0)
+		return 0;
+	log_error("%s", r == -ENOMEM ? "out of memory" : why);
+	return SANDBOX_EXIT_USAGE;
+}
+
 int prepare(struct sandbox *sb)
 {
 	int r = check_streams();
@@ -376,5 +389,7 @@ int prepare(struct sandbox *sb)
 		r = prepare_begin(sb);
 	if (!r)
 		r = prepare_identity(sb);
+	if (!r)
+		r = prepare_workspace(sb);
 	return r ? r : prepare_rest(sb);
 }

@@ -108,6 +108,8 @@ void record_started(const struct sandbox *sb)
 		add_target(&b, sb);
 	else
 		add_text(&b, "command", sb->options->argv[0]);
+	if (sb->workspace.n_writable)
+		add_text(&b, "workspace", sb->workspace.writable[0]);
 	add_limits(&b, sb);
 	add_with(sb, &event, &b);
 

@@ -42,6 +42,7 @@ struct sandbox {
 	bool can_tls;               /* the worker was started with TLS at all */
 	bool can_inspect;           /* started with an authority, and programs that trust it */
 	struct secrets secrets;
+	struct workspace workspace;
 	struct anchors anchors; /* if the policy inspects */
 	char container[65];     /* id of what was attached to; empty */
 	pid_t target_pid;       /* one of its processes; 0 */
@@ -67,7 +68,7 @@ struct sandbox {
 	sigset_t signals;             /* mask at start, the command's */
 	const char *ended_by;         /* what let an attach go, or ended a command; NULL: itself */
 	struct resources_events resources;
-	int wait_status;              /* of the command, when it has ended */
+	int wait_status; /* of the command, when it has ended */
 };
 
 #endif

@@ -273,6 +273,7 @@ void stage_take_apart(struct sandbox *sb)
 	netns_listeners_close(&sb->listeners);
 	secrets_done(&sb->secrets);
 	anchors_done(&sb->anchors);
+	workspace_done(&sb->workspace);
 	policy_free(sb->policy);
 	if (sb->lock_fd >= 0)
 		state_remove(sb->name, !sb->has_rings);

@@ -45,7 +45,7 @@ _nej() {
 		done
 	fi
 	case $previous in
-	--cgroup | -p | --policy | --audit | --ca | --key | --policies | --default | --tls-cert | --tls-key)
+	--cgroup | -p | --policy | --audit | --ca | --key | --policies | --default | --workspace | --write | --read | --tls-cert | --tls-key)
 		compopt -o default
 		return
 		;;
