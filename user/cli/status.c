@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../base/clock.h"
 #include "../base/log.h"
@@ -17,6 +18,7 @@
 #include "../sandbox/control.h"
 #include "../sandbox/options.h"
 #include "../sandbox/state.h"
+#include "exporter.h"
 #include "metrics.h"
 
 #define ANSWER_MS 2000
@@ -26,18 +28,22 @@ enum option_key {
 	KEY_JSON = 256,
 	KEY_METRICS,
 	KEY_CANARY,
+	KEY_LISTEN,
 };
 
 static const struct argp_option options[] = {
 	{"json", KEY_JSON, NULL, 0, "Print one JSON array", 0},
 	{"canary", KEY_CANARY, NULL, 0, "First let NAME's canary try again", 0},
 	{"metrics", KEY_METRICS, NULL, 0, "Print numbers as Prometheus reads them", 0},
+	{"metrics-listen", KEY_LISTEN, "IP[:PORT]", 0,
+		"Serve them there, at /metrics (port 9469), until SIGTERM", 0},
 	{0},
 };
 
 struct status {
 	const char *name; /* NULL: all */
-	bool is_json, is_metrics, is_canary;
+	bool is_json, is_metrics, is_canary, is_served;
+	struct endpoint at; /* is_served */
 	json_t *all;
 	int err;
 };
@@ -55,6 +61,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_METRICS:
 		s->is_metrics = true;
+		return 0;
+	case KEY_LISTEN:
+		s->is_served = true;
+		if (endpoint_parse(arg, EXPORTER_DEFAULT_PORT, &s->at) < 0)
+			argp_error(state, "--metrics-listen: `%s` is no IP[:PORT]", arg);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (s->name)
@@ -238,6 +249,37 @@ static void print_metrics(const json_t *all)
 	buf_done(&out);
 }
 
+/* What runs now; one that began or ended meanwhile is as it is. */
+static void fill_page(void *arg, struct buf *page)
+{
+	struct status *s = arg;
+
+	s->all = json_array();
+	state_each(add, s);
+	metrics_print(s->all, page);
+	json_decref(s->all);
+	s->all = NULL;
+}
+
+static int serve(struct status *s)
+{
+	char where[ENDPOINT_TEXT_BYTES];
+	int r;
+
+	endpoint_print(&s->at, where);
+	if (geteuid() != 0) {
+		log_error("only root may ask sandboxes for their numbers: run it with sudo");
+		return SANDBOX_EXIT_USAGE;
+	}
+	if (addr_classify(&s->at.addr, NULL) != NEJ_RANGE_LOOPBACK)
+		log_notice("whoever reaches %s reads the sandboxes' names and numbers", where);
+	r = exporter_run(&s->at, fill_page, s);
+	if (r >= 0)
+		return 0;
+	log_error("cannot listen on %s: %s", where, strerror(-r));
+	return 1;
+}
+
 static void print_all(const struct status *s)
 {
 	if (s->is_metrics) {
@@ -268,6 +310,8 @@ int cli_status(int argc, char **argv)
 
 	if (argp_parse(&argp, argc, argv, 0, NULL, &s) != 0)
 		return SANDBOX_EXIT_USAGE;
+	if (s.is_served)
+		return serve(&s);
 	s.all = json_array();
 	r = state_each(add, &s);
 	if (r >= 0)

@@ -4,9 +4,10 @@
 
 _nej_options() {
 	case $1 in
-	run) echo "-p --policy -n --name -u --user --net= --audit --resolver --ca --threads --help" ;;
+	run) echo "-p --policy -n --name -u --user --net= --audit --resolver --ca --threads --workspace --write --read --memory --pids --cpus --idle --grace --help" ;;
 	attach) echo "--cgroup --pid -u --user --uid-guard -p --policy -n --name --audit --resolver --threads --background --help" ;;
-	status) echo "--json --metrics --canary --help" ;;
+	status) echo "--json --metrics --metrics-listen --canary --help" ;;
+	oci-hook) echo "--policies --default --require --help" ;;
 	doctor) echo "--json --help" ;;
 	reload) echo "-p --policy --help" ;;
 	halt | resume) echo "--all --help" ;;
