@@ -493,7 +493,7 @@ int object_settings_pinned(const char *name, struct nej_settings *ret)
 
 int object_halt_pinned(const char *name)
 {
-	struct nej_settings settings;
+	struct nej_settings settings = {0};
 	_cleanup_close_ int fd = open_pinned(name, "settings", sizeof(settings), 1, 0);
 	int r = fd < 0 ? fd : settings_read(fd, &settings);
 	__u32 zero = 0;

@@ -21,7 +21,7 @@ static void unescape(char *text)
 
 	for (const char *in = text; *in; in++) {
 		if (in[0] == '\\' && in[1] >= '0' && in[1] <= '3' && in[2] && in[3]) {
-			*out++ = (char)((in[1] - '0') << 6 | (in[2] - '0') << 3 | (in[3] - '0'));
+			*out++ = (char)((in[1] - '0') * 64 + (in[2] - '0') * 8 + (in[3] - '0'));
 			in += 3;
 		} else {
 			*out++ = *in;
