@@ -23,6 +23,11 @@ uint64_t clock_monotonic_ms(void)
 	return read_ns(CLOCK_MONOTONIC) / 1000000;
 }
 
+uint64_t clock_boot_ns(void)
+{
+	return read_ns(CLOCK_BOOTTIME);
+}
+
 uint64_t clock_real_us(void)
 {
 	return read_ns(CLOCK_REALTIME) / 1000;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Time: monotonic for durations, real for records. */
+/* Time: monotonic for durations, boot for deadlines that a suspend may not move, real for records. */
 #ifndef NEJ_BASE_CLOCK_H
 #define NEJ_BASE_CLOCK_H
 
@@ -7,6 +7,7 @@
 
 uint64_t clock_monotonic_ns(void);
 uint64_t clock_monotonic_ms(void);
+uint64_t clock_boot_ns(void); /* monotonic, and goes on while the machine is suspended */
 uint64_t clock_real_us(void); /* since the epoch, UTC */
 
 /* CLOCK_MONOTONIC of a BPF event as CLOCK_REALTIME. */

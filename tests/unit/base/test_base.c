@@ -16,6 +16,7 @@
 #include "../../../user/base/buf.h"
 #include "../../../user/base/cleanup.h"
 #include "../../../user/base/clock.h"
+#include "../../../user/base/duration.h"
 #include "../../../user/base/err.h"
 #include "../../../user/base/file.h"
 #include "../../../user/base/htab.h"
@@ -48,6 +49,50 @@ static void ports_are_plain_decimal_numbers(void **state)
 		assert_int_equal(
 			num_parse_port(rows[i].text, strlen(rows[i].text), &port), rows[i].result);
 		assert_int_equal(port, rows[i].port);
+	}
+}
+
+static void durations_are_numbers_with_units(void **state)
+{
+	static const struct {
+		const char *text;
+		int result;
+		uint64_t seconds;
+		const char *printed; /* NULL: the same */
+	} rows[] = {
+		{"30s", 0, 30, NULL},
+		{"10m", 0, 600, NULL},
+		{"2h", 0, 7200, NULL},
+		{"1h30m", 0, 5400, NULL},
+		{"1h1m1s", 0, 3661, NULL},
+		{"90s", 0, 90, "1m30s"},
+		{"0s", 0, 0, NULL},
+		{"24h", 0, 86400, NULL},
+		{"24h1s", -ERANGE, 0, NULL},
+		{"99999999999999999999h", -ERANGE, 0, NULL},
+		{"4294967295h", -ERANGE, 0, NULL},
+		{"", -EINVAL, 0, NULL},
+		{"10", -EINVAL, 0, NULL},
+		{"m", -EINVAL, 0, NULL},
+		{"10 m", -EINVAL, 0, NULL},
+		{"-1s", -EINVAL, 0, NULL},
+		{"10m10m", -EINVAL, 0, NULL},
+		{"10s1m", -EINVAL, 0, NULL},
+		{"1.5h", -EINVAL, 0, NULL},
+		{"10M", -EINVAL, 0, NULL},
+		{"1d", -EINVAL, 0, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char text[DURATION_TEXT_BYTES];
+		uint64_t seconds = 0;
+
+		assert_int_equal(duration_parse(rows[i].text, 86400, &seconds), rows[i].result);
+		assert_int_equal(seconds, rows[i].seconds);
+		duration_print(seconds, text);
+		if (!rows[i].result)
+			assert_string_equal(text, rows[i].printed ? rows[i].printed : rows[i].text);
 	}
 }
 
@@ -359,6 +404,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ports_are_plain_decimal_numbers),
+		cmocka_unit_test(durations_are_numbers_with_units),
 		cmocka_unit_test(addresses_are_classified_by_their_range),
 		cmocka_unit_test(endpoints_and_prefixes_are_read_strictly),
 		cmocka_unit_test(json_strings_are_ascii_and_whole),
