@@ -18,9 +18,13 @@
 #include "bounds.h"
 #include "reason.h"
 
-#define NEJ_ABI_VERSION 1
+#define NEJ_ABI_VERSION 2
 #define NEJ_PIN_ROOT "/sys/fs/bpf/nej"
 #define NEJ_COMM_BYTES 16
+
+/* A rule's number is its index in the policy; of a grant it is this and the grant's id. */
+#define NEJ_RULE_GRANT 0x80000000u
+#define NEJ_MAX_GRANT_ID 0x7ffffffeu /* 0xffffffff is no rule at all */
 
 /* nej_settings.flags. All zero denies everything. */
 #define NEJ_F_ACTIVE (1u << 0)       /* the rest of the block is valid */
@@ -123,8 +127,8 @@ struct nej_socket {
 	__u8 verdict;             /* enum nej_verdict of the last connect, 0 before */
 	__u8 is_remembered;       /* the proxy must find the flow */
 	__u8 is_admitted;         /* let straight out to origin.dest: its packets may leave */
-	__u8 pad;
-	__u32 generation; /* of the policy that admitted it: another one asks again */
+	__u8 is_granted;          /* by a grant: every packet asks whether it is in force */
+	__u32 generation;         /* of the policy that admitted it: another one asks again */
 };
 NEJ_ASSERT_LAYOUT(sizeof(struct nej_socket) == 112);
 
@@ -153,10 +157,19 @@ struct nej_allow {
 	__u8 is_private_ok; /* the policy's `private` covers all of the range */
 	__u8 round;         /* of apply_policy: entries of an earlier round are taken away */
 	__u8 pad;
-	__u32 rule;      /* index in the policy, for the audit record */
-	__u64 expiry_ns; /* CLOCK_MONOTONIC; 0 never */
+	__u32 rule; /* for the audit record */
+	__u64 expiry_ns; /* CLOCK_BOOTTIME, which neither a suspend nor settimeofday(2) holds up; 0 never */
 };
 NEJ_ASSERT_LAYOUT(sizeof(struct nej_allow) == 16);
+
+/* map `grants`, array: a grant in force at its id modulo NEJ_MAX_GRANTS. An entry of the tries whose
+ * rule is a grant that does not stand here, or whose time is up, is none. */
+struct nej_grant {
+	__u64 expiry_ns; /* CLOCK_BOOTTIME */
+	__u32 id;
+	__u32 pad;
+};
+NEJ_ASSERT_LAYOUT(sizeof(struct nej_grant) == 16);
 
 /* map `ports` */
 struct nej_port_key {

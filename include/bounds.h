@@ -9,6 +9,7 @@
 /* kernel maps */
 #define NEJ_MAX_ALLOW 65536  /* allow4, allow6: policy or learned name refused */
 #define NEJ_MAX_LEARNED 4096 /* names of learned addresses: after a reload they are asked again */
+#define NEJ_MAX_GRANTS 64    /* grants: in force at a time; one more is refused */
 #define NEJ_MAX_PORTS 65536  /* ports: holds every port of TCP */
 #define NEJ_MAX_FLOWS 32768  /* flows: LRU, above all client ports; the oldest is closed */
 #define NEJ_MAX_FOLDS 4096   /* folds: LRU, a lost count shows in events_lost */

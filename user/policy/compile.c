@@ -241,6 +241,7 @@ static void add_rules(struct compiler *c)
 				(r->denies_hosted ? IMAGE_RULE_HOSTED : 0)),
 			.limits = r->limits,
 			.upstream = r->upstream,
+			.expiry_ns = r->expiry_ns,
 		};
 
 		add_tools(c, r, &rule);

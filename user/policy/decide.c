@@ -32,9 +32,20 @@ static struct policy_decision deny(enum nej_reason reason)
 		.verdict = POLICY_DENY, .reason = reason, .rule = POLICY_NO_RULE};
 }
 
+/* The image that a target stands in. */
+static const struct policy *owner_of(const struct policy *p, const struct image_target *t)
+{
+	return walk_is_granted(p, t) ? p->overlay : p;
+}
+
 static const struct image_rule *rule_of(const struct policy *p, const struct image_target *t)
 {
-	return t->rule == POLICY_NO_RULE ? NULL : &p->rules[t->rule];
+	return t->rule == POLICY_NO_RULE ? NULL : &owner_of(p, t)->rules[t->rule];
+}
+
+static uint32_t number_of(const struct policy *p, const struct image_target *t)
+{
+	return walk_is_granted(p, t) ? NEJ_RULE_GRANT | p->overlay->rules[t->rule].line : t->rule;
 }
 
 /* No rule says anything. */
@@ -60,7 +71,7 @@ static struct policy_decision by_target(const struct question *q, const struct i
 	const struct image_rule *rule = rule_of(q->policy, t);
 	struct policy_decision d = deny(rule ? NEJ_REASON_RULE : NEJ_REASON_NO_RULE);
 
-	d.rule = t->rule;
+	d.rule = number_of(q->policy, t);
 	if (t->flags & IMAGE_DENY || !rule)
 		return d;
 	d.verdict = POLICY_ALLOW;
@@ -72,9 +83,11 @@ static struct policy_decision by_target(const struct question *q, const struct i
 
 /* --- without a URL */
 
+/* Grants only allow: to a host that the policy lets through whole they add nothing, and nobody has
+ * to look inside for their sake. */
 static struct policy_decision decide_connection(const struct question *q)
 {
-	const struct image_target *t, *passed = NULL, *opening = NULL;
+	const struct image_target *t, *passed = NULL, *opening = NULL, *granted = NULL;
 	struct policy_decision d;
 	struct walk walk;
 
@@ -84,18 +97,24 @@ static struct policy_decision decide_connection(const struct question *q)
 			continue;
 		if (!(t->flags & IMAGE_CONDITIONAL))
 			break;
+		if (walk_is_granted(q->policy, t)) {
+			granted = granted ? granted : t;
+			continue;
+		}
 		if (!passed)
 			passed = t;
 		if (!opening && !(t->flags & IMAGE_DENY))
 			opening = t;
 	}
 	d = t ? by_target(q, t) : by_default(q);
+	if (granted && (passed || d.verdict == POLICY_DENY))
+		passed = opening = granted;
 	if (!passed || (d.verdict == POLICY_DENY && !opening))
 		return d;
 	if (d.verdict == POLICY_DENY)
 		d = by_target(q, opening);
 	d.verdict = POLICY_NEED_URL;
-	d.rule = passed->rule;
+	d.rule = number_of(q->policy, passed);
 	d.reason = NEJ_REASON_RULE;
 	d.is_inspect = q->protocol == OPENS_HTTPS;
 	d.may_speak_first = false;
@@ -133,13 +152,13 @@ static struct policy_decision decide_reading(
 		if (!opens_has(&t->opens, q->protocol, q->port))
 			continue;
 		if (t->flags & IMAGE_METHODS &&
-			!match_method(q->policy->text + t->methods.at, t->methods.len, ask->method,
-				ask->method_len))
+			!match_method(owner_of(q->policy, t)->text + t->methods.at, t->methods.len,
+				ask->method, ask->method_len))
 			continue;
 		if (t->flags & IMAGE_PATH) {
 			if (path->error)
 				return deny(NEJ_REASON_FRAMING);
-			if (!covers_path(q->policy, t, reading, path))
+			if (!covers_path(owner_of(q->policy, t), t, reading, path))
 				continue;
 		}
 		return by_target(q, t);

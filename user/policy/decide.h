@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The one decision function of user space: a compiled policy and a question in, a verdict out.
- * Pure, no allocation, no I/O; host rules cost the same however many there are. The policy is a
- * position-independent image (compile.h) mapped read-only, so that proxy and stub share it.
+ * Pure but for the clock that ends grants (overlay.h), no allocation, no I/O; host rules cost the
+ * same however many there are. The policy is a position-independent image (compile.h) mapped
+ * read-only, so that proxy and stub share it.
  */
 #ifndef NEJ_POLICY_DECIDE_H
 #define NEJ_POLICY_DECIDE_H
@@ -11,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../include/reason.h"
+#include "../../include/abi.h"
 #include "../wire/host.h"
 #include "secret.h"
 
@@ -50,10 +51,16 @@ enum policy_verdict {
 
 #define POLICY_NO_RULE UINT32_MAX
 
+/* Is it a grant's number, NEJ_RULE_GRANT and its id? Else it is an index, or POLICY_NO_RULE. */
+static inline bool policy_is_grant(uint32_t rule)
+{
+	return rule >= NEJ_RULE_GRANT && rule != POLICY_NO_RULE;
+}
+
 struct policy_decision {
 	enum policy_verdict verdict;
 	enum nej_reason reason;
-	uint32_t rule; /* index, or POLICY_NO_RULE */
+	uint32_t rule; /* index, a grant's number, or POLICY_NO_RULE */
 	enum policy_transport transport;
 	bool is_inspect; /* TLS is terminated for this host (NEED_URL, inspect: true, secrets) */
 	bool may_speak_first; /* an allowed TCP target whose server may send before the client */
@@ -79,13 +86,16 @@ enum nej_reason policy_check_resolved(const struct policy *p, const struct addr 
 bool policy_has_host_port(const struct policy *p, uint16_t port);
 
 struct policy_rule_info {
-	unsigned int line;
-	const char *text; /* the matching rule as written, NUL-terminated */
-	const char *note; /* NULL without one */
+	unsigned int line; /* 0: a grant, no line of the policy */
+	const char *text;  /* the matching rule as written, NUL-terminated */
+	const char *note;  /* NULL without one */
 };
 
 /* False for POLICY_NO_RULE. */
 bool policy_rule(const struct policy *p, uint32_t rule, struct policy_rule_info *ret);
+
+/* When a grant ends, CLOCK_BOOTTIME; 0: it is none. */
+uint64_t policy_rule_expiry(const struct policy *p, uint32_t rule);
 
 /* A forward proxy. Strings live as long as the policy. */
 struct policy_upstream {

@@ -45,6 +45,7 @@ struct draft_rule {
 	uint32_t first_pattern, n_patterns;
 	uint32_t upstream;            /* of `transport: upstream`: index of draft.upstreams */
 	uint32_t first_tool, n_tools; /* mcp.tools */
+	uint64_t expiry_ns;           /* of a grant */
 };
 
 struct draft_tool {

@@ -264,6 +264,7 @@ void policy_free(struct policy *p)
 {
 	if (!p)
 		return;
+	policy_free(p->overlay);
 	if (p->base)
 		munmap((void *)(uintptr_t)p->base, p->size);
 	if (p->fd >= 0)

@@ -72,6 +72,7 @@ struct image_rule {
 	uint32_t first_tool, n_tools; /* of IMAGE_TOOLS */
 	uint32_t pad;
 	struct policy_limits limits;
+	uint64_t expiry_ns; /* of a grant, whose id `line` is: CLOCK_BOOTTIME; 0: never */
 };
 
 enum image_rule_flag {
@@ -145,6 +146,7 @@ struct policy {
 	struct table table;
 	const char *text;
 	size_t n_rules, n_targets, n_nodes, n_refs, n_lists, n_secrets, n_args;
+	struct policy *overlay; /* grants that lie over it (overlay.h); NULL: none are in force */
 };
 
 static inline const void *image_at(const struct policy *p, enum image_section s)

@@ -14,7 +14,6 @@
 #include "digest.h"
 #include "image.h"
 #include "import.h"
-#include "match.h"
 #include "parse.h"
 #include "warn.h"
 
@@ -129,81 +128,6 @@ int policy_load(const char *path, struct err_list *errs, struct policy **ret)
 	return r;
 }
 
-bool policy_rule(const struct policy *p, uint32_t rule, struct policy_rule_info *ret)
-{
-	if (rule >= p->n_rules)
-		return false;
-	*ret = (struct policy_rule_info){
-		.line = p->rules[rule].line,
-		.text = p->text + p->rules[rule].text,
-		.note = p->rules[rule].note ? p->text + p->rules[rule].note : NULL,
-	};
-	return true;
-}
-
-bool policy_upstream(const struct policy *p, uint32_t rule, struct policy_upstream *ret)
-{
-	const struct image_upstream *u = image_at(p, IMAGE_UPSTREAMS);
-
-	if (rule >= p->n_rules || p->rules[rule].transport != POLICY_TRANSPORT_UPSTREAM)
-		return false;
-	u += p->rules[rule].upstream;
-	*ret = (struct policy_upstream){
-		.index = p->rules[rule].upstream,
-		.name = p->text + u->name,
-		.host = u->host,
-		.port = u->port,
-		.is_tls = u->is_tls,
-		.is_by_name = u->is_by_name,
-		.ca_path = u->ca_path ? p->text + u->ca_path : NULL,
-		.ca = u->ca.len ? p->text + u->ca.at : NULL,
-		.ca_len = u->ca.len,
-		.username = u->username ? p->text + u->username : NULL,
-		.password = u->password ? p->text + u->password : NULL,
-	};
-	return true;
-}
-
-static bool has_rule_flag(const struct policy *p, uint32_t rule, enum image_rule_flag flag)
-{
-	return rule < p->n_rules && p->rules[rule].flags & flag;
-}
-
-bool policy_rule_has_mcp(const struct policy *p, uint32_t rule)
-{
-	return has_rule_flag(p, rule, IMAGE_RULE_MCP);
-}
-
-const char *policy_mcp_tool(const struct policy *p, uint32_t rule, size_t i, size_t *ret_len)
-{
-	const struct image_text *tools = image_at(p, IMAGE_TOOLS);
-	const struct image_text *t;
-
-	if (rule >= p->n_rules || i >= p->rules[rule].n_tools)
-		return NULL;
-	t = &tools[p->rules[rule].first_tool + i];
-	*ret_len = t->len;
-	return p->text + t->at;
-}
-
-bool policy_mcp_allows(const struct policy *p, uint32_t rule, const char *tool, size_t len_bytes)
-{
-	const char *allowed;
-	size_t n;
-
-	if (!policy_rule_has_mcp(p, rule))
-		return true;
-	for (size_t i = 0; (allowed = policy_mcp_tool(p, rule, i, &n)); i++)
-		if (match_tool(allowed, n, tool, len_bytes))
-			return true;
-	return false;
-}
-
-bool policy_denies_hosted_tools(const struct policy *p, uint32_t rule)
-{
-	return has_rule_flag(p, rule, IMAGE_RULE_HOSTED);
-}
-
 bool policy_has_tls_upstream(const struct policy *p)
 {
 	const struct image_upstream *u = image_at(p, IMAGE_UPSTREAMS);
@@ -242,14 +166,6 @@ bool policy_audits_allowed(const struct policy *p)
 bool policy_fails_closed(const struct policy *p)
 {
 	return !p->header->fails_open;
-}
-
-void policy_limits(const struct policy *p, uint32_t rule, struct policy_limits *ret)
-{
-	if (rule == POLICY_NO_RULE)
-		*ret = p->header->limits;
-	else
-		*ret = rule < p->n_rules ? p->rules[rule].limits : (struct policy_limits){0};
 }
 
 uint64_t policy_max_connections(const struct policy *p)

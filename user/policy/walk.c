@@ -2,6 +2,8 @@
 /* Gathers what names a host, and merges it in the policy's order; see walk.h. */
 #include "walk.h"
 
+#include "../base/clock.h"
+
 static void add_cursor(struct walk *w, const uint32_t *at, size_t n, bool is_whole)
 {
 	if (n && w->n < WALK_MAX)
@@ -51,7 +53,7 @@ static void add_key(struct walk *w, const char *key, size_t len, uint64_t hash, 
 static void begin(const struct policy *p, struct walk *w)
 {
 	w->policy = p;
-	w->n = 0;
+	w->n = w->n_granted = 0;
 	w->has_secret = false;
 	memset(w->lists_seen, 0, sizeof(w->lists_seen));
 }
@@ -64,7 +66,7 @@ static bool covers(const struct image_target *t, bool is_whole)
 /* The targets of secrets stand behind all others. found (may be NULL): a bit a secret. */
 static void find_secrets(struct walk *w, uint64_t *found)
 {
-	for (size_t i = 0; i < w->n; i++) {
+	for (size_t i = w->n_granted; i < w->n; i++) {
 		const struct walk_cursor *c = &w->cursors[i];
 
 		for (const uint32_t *at = c->end; at > c->at; at--) {
@@ -128,13 +130,12 @@ static void add_suffixes(struct walk *w, const char *name, size_t len)
 			!suffixes[i].at);
 }
 
-void walk_addr(const struct policy *p, const struct addr *a, struct walk *ret)
+static void add_ranges(struct walk *w, const struct addr *a)
 {
-	const struct image_header *h = p->header;
+	const struct image_header *h = w->policy->header;
 	char key[KEY_PREFIX_BYTES];
-	bool has_single = memchr(h->prefix_bits, 128, h->n_prefix_bits) || p->n_lists;
+	bool has_single = memchr(h->prefix_bits, 128, h->n_prefix_bits) || w->policy->n_lists;
 
-	begin(p, ret);
 	for (size_t i = 0; i < h->n_prefix_bits + (size_t)has_single; i++) {
 		uint8_t bits = i < h->n_prefix_bits ? h->prefix_bits[i] : 128;
 		struct addr net = *a;
@@ -144,8 +145,44 @@ void walk_addr(const struct policy *p, const struct addr *a, struct walk *ret)
 		for (unsigned int b = bits / 8u; b < sizeof(net.b); b++)
 			net.b[b] &= b == bits / 8u ? (uint8_t) ~(0xffu >> bits % 8) : 0;
 		key_of_prefix(&net, bits, key);
-		add_key(ret, key, sizeof(key), key_hash(key, sizeof(key), h->point), true);
+		add_key(w, key, sizeof(key), key_hash(key, sizeof(key), h->point), true);
 	}
+}
+
+/* What adds the cursors of a policy adds first those of the grants that lie over it. */
+static void add_granted(
+	struct walk *w, void (*add)(struct walk *w, const void *arg), const void *arg)
+{
+	const struct policy *p = w->policy;
+
+	if (!p->overlay)
+		return;
+	w->policy = p->overlay;
+	add(w, arg);
+	w->policy = p;
+	w->n_granted = w->n;
+	if (w->n_granted)
+		w->now_ns = clock_boot_ns();
+}
+
+static void add_addr(struct walk *w, const void *addr)
+{
+	add_ranges(w, addr);
+}
+
+void walk_addr(const struct policy *p, const struct addr *a, struct walk *ret)
+{
+	begin(p, ret);
+	add_granted(ret, add_addr, a);
+	add_ranges(ret, a);
+}
+
+static void add_name(struct walk *w, const void *arg)
+{
+	const struct host *name = arg;
+
+	add_node(w, 0, true);
+	add_suffixes(w, name->name, name->len);
 }
 
 void walk_host(const struct policy *p, const struct host *host, struct walk *ret)
@@ -155,8 +192,8 @@ void walk_host(const struct policy *p, const struct host *host, struct walk *ret
 		return;
 	}
 	begin(p, ret);
-	add_node(ret, 0, true);
-	add_suffixes(ret, host->name, host->len);
+	add_granted(ret, add_name, host);
+	add_name(ret, host);
 	find_secrets(ret, NULL);
 }
 
@@ -170,13 +207,15 @@ void walk_secrets(const struct policy *p, const struct host *name,
 	find_secrets(&w, found);
 }
 
-const struct image_target *walk_next(struct walk *w)
+/* Of the cursors from one to before another, which are of this policy. */
+static const struct image_target *next_among(
+	struct walk *w, size_t from, size_t end, const struct policy *p)
 {
 	for (;;) {
 		struct walk_cursor *first = NULL;
 		const struct image_target *t;
 
-		for (size_t i = 0; i < w->n; i++) {
+		for (size_t i = from; i < end; i++) {
 			struct walk_cursor *c = &w->cursors[i];
 
 			if (c->at < c->end && (!first || *c->at < *first->at))
@@ -184,8 +223,19 @@ const struct image_target *walk_next(struct walk *w)
 		}
 		if (!first)
 			return NULL;
-		t = &w->policy->targets[*first->at++];
+		t = &p->targets[*first->at++];
 		if (!(t->flags & IMAGE_SECRET) && covers(t, first->is_whole))
 			return t;
 	}
+}
+
+const struct image_target *walk_next(struct walk *w)
+{
+	const struct policy *grants = w->policy->overlay;
+	const struct image_target *t;
+
+	while (w->n_granted && (t = next_among(w, 0, w->n_granted, grants)))
+		if (grants->rules[t->rule].expiry_ns > w->now_ns)
+			return t;
+	return next_among(w, w->n_granted, w->n, w->policy);
 }
