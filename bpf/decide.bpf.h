@@ -88,11 +88,21 @@ __weak __u32 decide_port_flags(__u32 proto_port)
 #define ALLOW_PASS (1ull << 33)
 #define ALLOW_PRIVATE_OK (1ull << 34)
 
+static __always_inline bool decide_is_granted(__u32 rule)
+{
+	__u32 id = rule & ~NEJ_RULE_GRANT, slot = id % NEJ_MAX_GRANTS;
+	struct nej_grant *grant = bpf_map_lookup_elem(&grants, &slot);
+
+	return grant && grant->id == id && grant->expiry_ns > bpf_ktime_get_boot_ns();
+}
+
 static __always_inline __u64 decide_read_allow(const struct nej_allow *allow, __u32 even_expired)
 {
 	if (!allow)
 		return 0;
-	if (!even_expired && allow->expiry_ns && allow->expiry_ns < bpf_ktime_get_ns())
+	if (!even_expired && allow->expiry_ns && allow->expiry_ns < bpf_ktime_get_boot_ns())
+		return 0;
+	if ((allow->rule & NEJ_RULE_GRANT) && !decide_is_granted(allow->rule))
 		return 0;
 	return allow->rule | ALLOW_FOUND | (allow->verdict == NEJ_PASS ? ALLOW_PASS : 0) |
 		(allow->is_private_ok ? ALLOW_PRIVATE_OK : 0);

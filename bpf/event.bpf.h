@@ -66,6 +66,7 @@ static __always_inline void event_emit(const struct event_ask *ask,
 		e->process = *process;
 	e->born_ns = fold->born_ns;
 	fold->process = e->process;
+	fold->rule = ask->rule;
 	fold->emitted_ns = now_ns;
 	bpf_ringbuf_submit(e, flags);
 }

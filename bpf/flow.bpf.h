@@ -27,6 +27,7 @@ static __always_inline void flow_remember(const struct nej_settings *s, struct n
 {
 	sock->verdict = d->verdict;
 	sock->is_admitted = d->verdict == NEJ_PASS && d->reason == NEJ_REASON_RULE;
+	sock->is_granted = sock->is_admitted && (d->rule & NEJ_RULE_GRANT);
 	sock->is_remembered = d->verdict != NEJ_PASS || d->is_remembered;
 	sock->generation = s->generation;
 	sock->origin.dest = *dest;

@@ -39,6 +39,13 @@ struct {
 } allow6 MAP_WEAK;
 
 struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, NEJ_MAX_GRANTS);
+	__type(key, __u32);
+	__type(value, struct nej_grant);
+} grants MAP_WEAK;
+
+struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, NEJ_MAX_PORTS);

@@ -5,6 +5,7 @@
 #include "../../user/base/clock.h"
 #include "../../user/kernel/apply.h"
 #include "../../user/kernel/learn.h"
+#include "../../user/policy/overlay.h"
 
 static struct world world;
 static struct policy *policy;
@@ -220,7 +221,7 @@ static const char kernel_rules[] = "version: 1\n"
 static void learnt_address_is_let_out_on_the_names_ports_until_it_expires(void **state)
 {
 	struct nej_allow found;
-	uint64_t now = clock_monotonic_ns();
+	uint64_t now = clock_boot_ns();
 
 	(void)state;
 	apply(kernel_rules);
@@ -240,7 +241,10 @@ static void learnt_address_is_let_out_on_the_names_ports_until_it_expires(void *
 	assert_int_equal(LEARN("time.example.com", UINT32_MAX, "93.184.216.36"), 0);
 	assert_true(find_allow4("93.184.216.36", IPPROTO_UDP, 123, &found));
 	assert_true(found.expiry_ns < now + 4000000000000ull);
+	/* Another policy is asked about the name. */
 	apply(kernel_rules);
+	assert_true(find_allow4("93.184.216.34", IPPROTO_TCP, 443, &found));
+	apply("version: 1\nrules:\n  - allow: cdn.fast.example.com\n");
 	assert_false(find_allow4("93.184.216.34", IPPROTO_TCP, 443, &found));
 }
 
@@ -330,6 +334,98 @@ static void worker_hears_when_the_supervisor_is_gone(void **state)
 	loop_free(a.loop);
 }
 
+/* --- grants */
+
+static void grant(const char *const *targets, const uint64_t *for_ns, size_t n, bool is_kernel)
+{
+	struct policy_grant grants[4];
+	struct policy *image = NULL;
+	struct err_list errs;
+
+	err_init(&errs, "grants");
+	for (size_t i = 0; i < n; i++)
+		grants[i] = (struct policy_grant){.id = NEJ_MAX_GRANTS + 1 + (uint32_t)i,
+			.expiry_ns = clock_boot_ns() + for_ns[i],
+			.target = targets[i],
+			.is_kernel = is_kernel};
+	if (n)
+		assert_int_equal(overlay_load(grants, n, &errs, &image), 0);
+	policy_free(overlay_lay(policy, image));
+	assert_int_equal(apply_grants(world.object, policy), 0);
+	assert_int_equal(apply_policy(world.object, policy, &world.settings), 0);
+}
+
+#define GRANT(is_kernel, for_ns, ...)                                                              \
+	grant((const char *const[]){__VA_ARGS__},                                                  \
+		(const uint64_t[]){for_ns, for_ns, for_ns, for_ns},                                \
+		ARRAY_SIZE(((const char *const[]){__VA_ARGS__})), is_kernel)
+#define HOUR_NS 3600000000000ull
+#define FIRST (NEJ_RULE_GRANT | (NEJ_MAX_GRANTS + 1))
+
+static void ports_of_a_grant_are_open_while_it_lasts(void **state)
+{
+	(void)state;
+	apply("version: 1\nrules:\n  - allow: a.example.com\n");
+	GRANT(false, HOUR_NS, "tcp://git.example.com:22", "b.example.com:443");
+	assert_int_equal(port_flags(22), NEJ_PORT_PROXY | NEJ_PORT_EAGER);
+	assert_int_equal(port_flags(443), NEJ_PORT_PROXY | NEJ_PORT_EAGER);
+	assert_int_equal(port_flags(80), NEJ_PORT_PROXY);
+	grant(NULL, NULL, 0, false);
+	assert_int_equal(port_flags(22), -1);
+	assert_int_equal(port_flags(443), NEJ_PORT_PROXY);
+}
+
+static void range_of_a_grant_has_its_number_and_end(void **state)
+{
+	uint64_t now = clock_boot_ns();
+	struct nej_allow found;
+	struct nej_grant row;
+	uint32_t slot = 1;
+
+	(void)state;
+	apply("version: 1\nrules:\n  - allow: 93.184.216.34:22\n    transport: kernel\n");
+	GRANT(true, HOUR_NS, "93.184.217.0/24:123", "93.184.216.34:22");
+	assert_true(find_allow4("93.184.217.9", IPPROTO_TCP, 123, &found));
+	assert_int_equal(found.rule, FIRST);
+	assert_in_range(found.expiry_ns, now + HOUR_NS, now + HOUR_NS + 1000000000);
+	/* what does not end is not made to */
+	assert_true(find_allow4("93.184.216.34", IPPROTO_TCP, 22, &found));
+	assert_int_equal(found.rule, 0);
+	assert_int_equal(found.expiry_ns, 0);
+	assert_int_equal(
+		bpf_map_lookup_elem(object_map_fd(world.object, "grants"), &slot, &row), 0);
+	assert_int_equal(row.id, NEJ_MAX_GRANTS + 1);
+	grant(NULL, NULL, 0, false);
+	assert_false(find_allow4("93.184.217.9", IPPROTO_TCP, 123, &found));
+	assert_true(find_allow4("93.184.216.34", IPPROTO_TCP, 22, &found));
+	assert_int_equal(
+		bpf_map_lookup_elem(object_map_fd(world.object, "grants"), &slot, &row), 0);
+	assert_int_equal(row.id, 0);
+}
+
+static void worker_cannot_make_a_grant_nor_keep_one(void **state)
+{
+	struct nej_allow found;
+
+	(void)state;
+	apply("version: 1\nrules:\n  - allow: .fast.example.com\n    transport: kernel\n");
+	assert_int_equal(LEARN("b.example.com", 60, "93.184.216.34"), -EACCES);
+	GRANT(true, 200000000, "b.example.com", "git.fast.example.com");
+	assert_int_equal(LEARN("b.example.com", 3600, "93.184.216.34"), 0);
+	assert_int_equal(LEARN("git.fast.example.com", 3600, "93.184.216.35"), 0);
+	assert_true(find_allow4("93.184.216.34", IPPROTO_TCP, 443, &found));
+	assert_int_equal(found.rule, FIRST);
+	assert_int_equal(LEARN("b.example.com", 3600, "169.254.169.254"), -EACCES);
+	usleep(250000);
+	assert_int_equal(LEARN("b.example.com", 3600, "93.184.216.36"), -EACCES);
+	assert_false(find_allow4("93.184.216.36", IPPROTO_TCP, 443, &found));
+	/* the name that the policy allows as well stays learned, by its rule */
+	grant(NULL, NULL, 0, false);
+	assert_false(find_allow4("93.184.216.34", IPPROTO_TCP, 443, &found));
+	assert_true(find_allow4("93.184.216.35", IPPROTO_TCP, 443, &found));
+	assert_int_equal(found.rule, 0);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
 
 int main(void)
@@ -342,6 +438,9 @@ int main(void)
 		T(range_of_every_port_is_one_entry),
 		T(learnt_address_is_let_out_on_the_names_ports_until_it_expires),
 		T(worker_cannot_learn_what_the_policy_denies),
+		T(ports_of_a_grant_are_open_while_it_lasts),
+		T(range_of_a_grant_has_its_number_and_end),
+		T(worker_cannot_make_a_grant_nor_keep_one),
 		T(malformed_message_is_refused),
 		T(worker_hears_when_the_supervisor_is_gone),
 	};

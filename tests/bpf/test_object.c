@@ -108,7 +108,7 @@ static void every_hook_is_attached_and_pinned(void **state)
 	assert_int_equal(object_attach(world.object, world.cgroup_fd, &error), 0);
 	assert_int_equal(count_programs(), 14);
 	assert_int_equal(count_pins("/links"), 14);
-	assert_int_equal(count_pins(""), 10); /* nine maps and the links */
+	assert_int_equal(count_pins(""), 11); /* ten maps and the links */
 	assert_true(object_is_pinned(world.name));
 }
 
@@ -328,6 +328,7 @@ static void maps_carry_named_fields_of_the_same_layout(void **state)
 	} rows[] = {
 		{"settings", "nej_settings", 4, sizeof(struct nej_settings)},
 		{"allow4", "nej_allow", sizeof(struct nej_allow4_key), sizeof(struct nej_allow)},
+		{"grants", "nej_grant", sizeof(uint32_t), sizeof(struct nej_grant)},
 		{"allow6", "nej_allow", sizeof(struct nej_allow6_key), sizeof(struct nej_allow)},
 		{"ports", "nej_port", sizeof(struct nej_port_key), sizeof(struct nej_port)},
 		{"sockets", "nej_socket", 4, sizeof(struct nej_socket)},

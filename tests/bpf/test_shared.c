@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "../../user/base/clock.h"
 #include "../../user/kernel/allow.h"
 
 static struct world world;
@@ -100,15 +101,19 @@ static void talk_on(struct world_result *ret, void *arg)
 	}
 }
 
-static void *turn_generation(void *arg)
+static void *make_change(void *arg)
 {
 	void (*change)(void) = arg;
 
 	usleep(N_WORDS / 2 * WORD_US);
 	change();
+	return NULL;
+}
+
+static void turn_generation(void)
+{
 	world.settings.generation++;
 	object_settings(world.object, &world.settings);
-	return NULL;
 }
 
 static bool is_any(const struct nej_allow *value, uint64_t arg)
@@ -118,17 +123,29 @@ static bool is_any(const struct nej_allow *value, uint64_t arg)
 	return true;
 }
 
+static void allow_it(void)
+{
+	world_allow4(&world, PEER4, IPPROTO_TCP, 7, 0);
+}
+
 static void forbid_it(void)
 {
 	allow_del(world.object, is_any, 0);
+	turn_generation();
 }
 
 static void let_it_expire(void)
 {
 	world_allow4(&world, PEER4, IPPROTO_TCP, 7, 1);
+	turn_generation();
 }
 
-static ssize_t bytes_heard(void (*change)(void))
+static void no_rule(void)
+{
+}
+
+/* What the peer got of what was said for the time of N_WORDS, half of it before the change. */
+static ssize_t bytes_heard(void (*allow)(void), void (*change)(void))
 {
 	char bytes[2 * N_WORDS];
 	pthread_t other;
@@ -137,8 +154,8 @@ static ssize_t bytes_heard(void (*change)(void))
 
 	open_shared();
 	server = listen_far();
-	world_allow4(&world, PEER4, IPPROTO_TCP, 7, 0);
-	assert_int_equal(pthread_create(&other, NULL, turn_generation, change), 0);
+	allow();
+	assert_int_equal(pthread_create(&other, NULL, make_change, change), 0);
 	assert_int_equal(world_run(&world, talk_on, NULL).value, 0);
 	pthread_join(other, NULL);
 	peer = accept(server, NULL, NULL);
@@ -153,8 +170,96 @@ static ssize_t bytes_heard(void (*change)(void))
 static void open_flow_is_asked_about_again_by_another_policy(void **state)
 {
 	(void)state;
-	assert_in_range(bytes_heard(forbid_it), N_WORDS / 2 - 4, N_WORDS / 2 + 4);
-	assert_int_equal(bytes_heard(let_it_expire), N_WORDS);
+	assert_in_range(bytes_heard(allow_it, forbid_it), N_WORDS / 2 - 4, N_WORDS / 2 + 4);
+	assert_int_equal(bytes_heard(allow_it, let_it_expire), N_WORDS);
+}
+
+/* --- grants */
+
+#define GRANT_ID 70u
+
+static void allow4(uint32_t rule, uint64_t expiry_ns)
+{
+	struct allow_entry e = {.proto = IPPROTO_TCP, .port = 7};
+
+	e.value = (struct nej_allow){
+		.verdict = NEJ_PASS, .is_private_ok = 1, .rule = rule, .expiry_ns = expiry_ns};
+	assert_int_equal(addr_parse(PEER4, strlen(PEER4), &e.prefix.addr), 0);
+	e.prefix.bits = 128;
+	assert_int_equal(allow_add(world.object, &e), 0);
+}
+
+static void grant_for(uint32_t id, uint64_t for_ns)
+{
+	struct nej_grant row = {.expiry_ns = clock_boot_ns() + for_ns, .id = id};
+	uint32_t slot = GRANT_ID % NEJ_MAX_GRANTS;
+
+	assert_int_equal(
+		bpf_map_update_elem(object_map_fd(world.object, "grants"), &slot, &row, 0), 0);
+}
+
+/* The address of a name: its own time is up sooner than the grant's. */
+static void grant_long(void)
+{
+	grant_for(GRANT_ID, 3600000000000ull);
+	allow4(NEJ_RULE_GRANT | GRANT_ID, clock_boot_ns() + N_WORDS / 4 * WORD_US * 1000ull);
+}
+
+static void grant_half(void)
+{
+	grant_for(GRANT_ID, N_WORDS / 2 * WORD_US * 1000ull);
+	allow4(NEJ_RULE_GRANT | GRANT_ID, 0);
+}
+
+static void revoke_it(void)
+{
+	grant_for(0, 0);
+}
+
+static void give_its_place_to_another(void)
+{
+	grant_for(GRANT_ID + NEJ_MAX_GRANTS, 3600000000000ull);
+}
+
+static void allow_it_by_a_rule(void)
+{
+	revoke_it();
+	allow4(3, 0);
+}
+
+static void open_flow_of_a_grant_ends_with_it(void **state)
+{
+	(void)state;
+	assert_int_equal(bytes_heard(grant_long, no_rule), N_WORDS);
+	assert_int_equal(bytes_heard(grant_long, turn_generation), N_WORDS);
+	assert_int_equal(bytes_heard(grant_half, allow_it_by_a_rule), N_WORDS);
+	/* nobody does anything but wait */
+	assert_in_range(bytes_heard(grant_half, no_rule), N_WORDS / 2 - 4, N_WORDS / 2 + 4);
+	assert_in_range(bytes_heard(grant_long, revoke_it), N_WORDS / 2 - 4, N_WORDS / 2 + 4);
+	assert_in_range(bytes_heard(grant_long, give_its_place_to_another), N_WORDS / 2 - 4,
+		N_WORDS / 2 + 4);
+}
+
+static void entry_of_a_grant_that_is_over_is_none(void **state)
+{
+	struct target far = {.addr = PEER4, .port = 7};
+	int server;
+
+	(void)state;
+	open_shared();
+	server = listen_far();
+	grant_long();
+	assert_int_equal(world_run(&world, try_connect, &far).value, 0);
+	revoke_it();
+	assert_int_equal(world_run(&world, try_connect, &far).value, DENIED);
+	give_its_place_to_another();
+	assert_int_equal(world_run(&world, try_connect, &far).value, DENIED);
+	grant_half();
+	assert_int_equal(world_run(&world, try_connect, &far).value, 0);
+	usleep(N_WORDS / 2 * WORD_US);
+	assert_int_equal(world_run(&world, try_connect, &far).value, DENIED);
+	close(server);
+	world_close(&world);
 }
 
 /* One admitted datagram does not make a socket free: DNS of the same socket, steered to the wire,
@@ -434,6 +539,8 @@ int main(void)
 		cmocka_unit_test(admitted_flow_goes_straight_out_and_no_other),
 		cmocka_unit_test(admitted_socket_is_not_free),
 		cmocka_unit_test(open_flow_is_asked_about_again_by_another_policy),
+		cmocka_unit_test(open_flow_of_a_grant_ends_with_it),
+		cmocka_unit_test(entry_of_a_grant_that_is_over_is_none),
 		cmocka_unit_test(loopback_of_others_is_refused_and_the_own_works),
 		cmocka_unit_test(ipv6_loopback_and_connected_datagrams_are_told_apart_too),
 		cmocka_unit_test(probe_of_address_families_is_answered),

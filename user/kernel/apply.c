@@ -19,6 +19,7 @@
 #include "allow.h"
 #include "learn.h"
 #include "learned.h"
+#include "../policy/overlay.h"
 #include "ranges.h"
 
 #define N_PORTS 65536
@@ -28,10 +29,9 @@
 
 /* --- ports */
 
-static void mark_ports(const struct policy *p, uint8_t flags[static N_PORTS])
+static void mark_open(const struct policy *p, uint8_t flags[static N_PORTS])
 {
 	const struct policy_port *ports;
-	const uint16_t *host_ports;
 	size_t n = policy_ports(p, &ports);
 
 	for (size_t i = 0; i < n; i++) {
@@ -40,7 +40,17 @@ static void mark_ports(const struct policy *p, uint8_t flags[static N_PORTS])
 		for (unsigned int port = ports[i].first; port <= ports[i].last; port++)
 			flags[port] |= NEJ_PORT_PROXY | (ports[i].is_eager ? NEJ_PORT_EAGER : 0);
 	}
-	n = policy_host_ports(p, &host_ports);
+}
+
+static void mark_ports(const struct policy *p, uint8_t flags[static N_PORTS])
+{
+	const struct policy *grants = overlay_of(p);
+	const uint16_t *host_ports;
+	size_t n = policy_host_ports(p, &host_ports);
+
+	mark_open(p, flags);
+	if (grants)
+		mark_open(grants, flags);
 	for (size_t i = 0; i < n; i++)
 		flags[host_ports[i]] |= NEJ_PORT_HOST;
 }
@@ -195,7 +205,7 @@ static int learn_port(struct learning *l, uint8_t proto, uint16_t port)
 		e.prefix = (struct prefix){.addr = l->addrs[i], .bits = 128};
 		r = allow_add(l->o, &e);
 		if (r == -ENOSPC) {
-			allow_del(l->o, is_expired, clock_monotonic_ns());
+			allow_del(l->o, is_expired, clock_boot_ns());
 			r = allow_add(l->o, &e);
 		}
 		if (r < 0)
@@ -205,10 +215,11 @@ static int learn_port(struct learning *l, uint8_t proto, uint16_t port)
 	return 0;
 }
 
-static int learn_ports(struct learning *l)
+/* On the ports that rules of `of` open, a policy or the grants over it. */
+static int learn_ports(struct learning *l, const struct policy *of)
 {
 	const struct policy_port *ports;
-	size_t n = policy_ports(l->policy, &ports);
+	size_t n = policy_ports(of, &ports);
 
 	for (size_t i = 0; i < n; i++)
 		for (unsigned int port = ports[i].first; port <= ports[i].last; port++) {
@@ -217,12 +228,14 @@ static int learn_ports(struct learning *l)
 			if (r < 0)
 				return r;
 		}
-	return l->n_added ? 0 : -EACCES;
+	return 0;
 }
 
 static int learn_checked(struct learning *l)
 {
+	const struct policy *grants = overlay_of(l->policy);
 	struct policy_decision d;
+	int r;
 
 	policy_decide_dns(l->policy, l->name, &d);
 	if (d.verdict == POLICY_DENY)
@@ -230,7 +243,10 @@ static int learn_checked(struct learning *l)
 	for (size_t i = 0; i < l->n_addrs; i++)
 		if (policy_check_resolved(l->policy, &l->addrs[i]) != NEJ_REASON_NONE)
 			return -EACCES;
-	return learn_ports(l);
+	r = learn_ports(l, l->policy);
+	if (r >= 0 && grants)
+		r = learn_ports(l, grants);
+	return r < 0 ? r : l->n_added ? 0 : -EACCES;
 }
 
 /* The worker may be in the hands of an attacker: everything is checked again. */
@@ -244,7 +260,7 @@ static int learn_message(struct object *o, const struct policy *p, const struct 
 
 	if (host_parse(m->name, m->name_len, &name) < 0 || name.kind != HOST_NAME)
 		return -EINVAL;
-	l.expiry_ns = clock_monotonic_ns() + ttl_s * 1000000000ull + GRACE_NS;
+	l.expiry_ns = clock_boot_ns() + ttl_s * 1000000000ull + GRACE_NS;
 	r = learn_checked(&l);
 	for (size_t i = 0; i < l.n_addrs && r >= 0; i++)
 		r = learned_add(object_learned(o), &name, &l.addrs[i], l.expiry_ns);
@@ -269,6 +285,24 @@ static bool learn_again(void *arg, const struct learned_row *row)
 		.expiry_ns = row->expiry_ns};
 
 	return host_parse(row->name, row->len, &name) == 0 && learn_checked(&l) == 0;
+}
+
+/* --- grants */
+
+int apply_grants(struct object *o, const struct policy *p)
+{
+	struct nej_grant rows[NEJ_MAX_GRANTS] = {0};
+	const struct policy *grants = overlay_of(p);
+	int fd = object_map_fd(o, "grants");
+	uint64_t expiry_ns;
+	uint32_t id;
+
+	for (size_t i = 0; grants && overlay_grant(grants, i, &id, &expiry_ns); i++)
+		rows[id % NEJ_MAX_GRANTS] = (struct nej_grant){.expiry_ns = expiry_ns, .id = id};
+	for (uint32_t i = 0; i < NEJ_MAX_GRANTS; i++)
+		if (bpf_map_update_elem(fd, &i, &rows[i], BPF_ANY) < 0)
+			return -errno;
+	return 0;
 }
 
 /* --- all of it */

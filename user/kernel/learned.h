@@ -15,7 +15,7 @@
 
 struct learned_row {
 	struct addr addr;
-	uint64_t expiry_ns; /* CLOCK_MONOTONIC; past: its open connections go on */
+	uint64_t expiry_ns; /* CLOCK_BOOTTIME; past: its open connections go on */
 	uint8_t len;
 	char name[HOST_MAX_BYTES];
 };

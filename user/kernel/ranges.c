@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "../policy/overlay.h"
 #include "allow.h"
 
 /* Address number i of n evenly spread over a prefix, the last one included. */
@@ -60,10 +61,12 @@ static int add_range(struct object *o, struct allow_entry *e, uint16_t first, ui
 	return r;
 }
 
-int ranges_apply(struct object *o, const struct policy *p, uint8_t round)
+/* Those of `of`: the policy, or the grants over it. */
+static int add_ranges(
+	struct object *o, const struct policy *p, const struct policy *of, uint8_t round)
 {
 	const struct policy_range *ranges;
-	size_t n = policy_kernel_ranges(p, &ranges);
+	size_t n = policy_kernel_ranges(of, &ranges);
 
 	for (size_t i = 0; i < n; i++) {
 		struct allow_entry e = {
@@ -71,12 +74,28 @@ int ranges_apply(struct object *o, const struct policy *p, uint8_t round)
 			.proto = ranges[i].proto,
 			.value = {.verdict = NEJ_PASS, .rule = ranges[i].rule, .round = round},
 		};
+		uint64_t expiry_ns = 0;
+		uint32_t id;
 		int r;
 
+		if (of != p && !overlay_grant(of, ranges[i].rule, &id, &expiry_ns))
+			return -EINVAL;
+		if (of != p)
+			e.value.rule = NEJ_RULE_GRANT | id;
+		e.value.expiry_ns = expiry_ns;
 		e.value.is_private_ok = is_private_ok(p, &e.prefix);
 		r = add_range(o, &e, ranges[i].first, ranges[i].last);
 		if (r < 0)
 			return r;
 	}
 	return 0;
+}
+
+/* The policy's come last: where a grant names the same range, what does not end stays. */
+int ranges_apply(struct object *o, const struct policy *p, uint8_t round)
+{
+	const struct policy *grants = overlay_of(p);
+	int r = grants ? add_ranges(o, p, grants, round) : 0;
+
+	return r < 0 ? r : add_ranges(o, p, p, round);
 }
