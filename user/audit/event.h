@@ -29,6 +29,8 @@
 	X(ADOPTED, "adopted")       /* what an earlier supervisor left */                          \
 	X(AUDIT_GAP, "audit_gap")   /* the log before this record is shorter than its head */      \
 	X(NAME_GIVEN, "name_given") /* no record: host is what the address addr stands for */      \
+	X(GRANT_ADDED, "grant_added")                                                              \
+	X(GRANT_ENDED, "grant_ended")                                                              \
 	X(HALTED, "halted")                                                                        \
 	X(RESUMED, "resumed")                                                                      \
 	X(CANARY_FAILED, "canary_failed") /* what must be refused was not: it is halted */         \

@@ -17,7 +17,7 @@ struct audit_record {
 	uint64_t seq, count; /* count: at least 0; 1 when it is not given */
 	const char *time, *event, *layer, *reason, *proto, *app, *host, *addr, *method, *url;
 	const char *comm, *rule_text, *note, *detail;
-	unsigned int rule_line; /* 0: no rule */
+	unsigned int rule_line; /* 0: no rule, or a grant */
 	unsigned int port, status;
 	uint64_t pid;
 	bool is_denied; /* network_blocked or dns_blocked */

@@ -16,6 +16,7 @@
 #include "../sandbox/control.h"
 #include "../sandbox/options.h"
 #include "../sandbox/state.h"
+#include "ask.h"
 
 #define ANSWER_MS 60000 /* reading a large policy takes its time */
 #define HALT_ANSWER_MS 3000
@@ -93,20 +94,6 @@ static void print_done(const struct change *c, const char *name, const json_t *a
 	putchar('\n');
 }
 
-static void say_no(struct change *c, const char *name, int error, const json_t *answer)
-{
-	const char *text = json_string_value(json_object_get(answer, "error"));
-
-	c->status = 1;
-	if (error == -ENOENT || error == -ECONNREFUSED)
-		log_error("no sandbox named %s runs here", name);
-	else if (error < 0)
-		log_error("cannot ask %s: %s%s", name, strerror(-error),
-			error == -EACCES ? " (run it with sudo)" : "");
-	else
-		log_error("%s: %s", name, text ? text : "it said no, and not why");
-}
-
 /* One write into the pinned settings: nothing of it passes any more, if a supervisor answers or not. */
 static bool halt_kernel(const struct change *c, const char *name)
 {
@@ -129,8 +116,10 @@ static void change(struct change *c, const char *name)
 			name, strerror(-r));
 	else if (r == 0 && json_is_true(json_object_get(answer, "ok")))
 		print_done(c, name, answer);
-	else
-		say_no(c, name, r, answer);
+	else {
+		c->status = 1;
+		ask_say_no(name, r, answer);
+	}
 	json_decref(answer);
 }
 

@@ -15,6 +15,7 @@
 #include "env.h"
 #include "explain.h"
 #include "gateway.h"
+#include "grant.h"
 #include "import.h"
 #include "log.h"
 #include "oci_hook.h"
@@ -40,6 +41,8 @@ const struct command commands[] = {
 	{"reload", cli_reload, "put another policy in force in a running sandbox"},
 	{"halt", cli_halt, "refuse all traffic of a sandbox at once"},
 	{"resume", cli_resume, "let a halted sandbox's policy decide again"},
+	{"grant", cli_grant, "allow a running sandbox something for a while"},
+	{"revoke", cli_revoke, "end grants before their time"},
 	{"env", cli_env, "print the variables a sandbox sets"},
 	{"oci-hook", cli_oci_hook, "confine a container from a hook of its runtime"},
 	{"gateway", cli_gateway, "serve many sandboxes as their forward proxy"},

@@ -79,6 +79,8 @@ static const struct {
 	{"secret_reflected", "REFLECT", "\033[36m"},
 	{"events_lost", "LOST", "\033[35m"},
 	{"audit_gap", "GAP", "\033[35m"},
+	{"grant_added", "GRANT", "\033[36m"},
+	{"grant_ended", "ENDED", "\033[36m"},
 };
 
 /* UTF-8 that the JSON reader has checked. */
@@ -176,7 +178,8 @@ static void print_reason(const struct audit_record *r, FILE *to)
 	if (r->reason && strcmp(r->reason, "none") == 0)
 		return;
 	if (r->rule_text) {
-		fprintf(to, "line %u: ", r->rule_line);
+		if (r->rule_line) /* a grant has none */
+			fprintf(to, "line %u: ", r->rule_line);
 		print_text(r->rule_text, to);
 	}
 	if (r->reason && (!r->rule_text || strcmp(r->reason, "rule") != 0)) {

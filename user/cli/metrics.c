@@ -62,7 +62,7 @@ static void end_sample(const struct page *p, json_int_t value)
 
 static const struct {
 	const char *name, *type, *help;
-	const char *outer, *inner; /* where the number is; a truth is 1 */
+	const char *outer, *inner; /* where the number is; a truth is 1, a list how long it is */
 } singles[] = {
 	{"nej_up", "gauge", "Whether the sandbox's supervisor is alive", "live", NULL},
 	{"nej_connections_open", "gauge", "Connections the proxy holds open", "open_connections",
@@ -83,11 +83,19 @@ static const struct {
 		"worker_restarts", NULL},
 	{"nej_policy_generation", "gauge", "Policies put in force since the start", "generation",
 		NULL},
+	{"nej_grants", "gauge", "Grants in force beside the policy", "grants", NULL},
 	{"nej_audit_failed", "gauge", "Whether the audit log cannot be written", "audit_failed",
 		NULL},
 	{"nej_canary_ok", "gauge", "Whether the newest probe from inside was refused everywhere",
 		"canary", "ok"},
 };
+
+static json_int_t number_of(const json_t *value)
+{
+	return json_is_integer(value)  ? json_integer_value(value)
+		: json_is_array(value) ? (json_int_t)json_array_size(value)
+				       : json_is_true(value);
+}
 
 static void print_single(const struct page *p, size_t row)
 {
@@ -97,14 +105,13 @@ static void print_single(const struct page *p, size_t row)
 		const json_t *sandbox = json_array_get(p->all, i);
 		const json_t *value = get(sandbox, singles[row].outer, singles[row].inner);
 
-		if (!json_is_integer(value) && !json_is_boolean(value))
+		if (!json_is_integer(value) && !json_is_boolean(value) && !json_is_array(value))
 			continue;
 		if (!has_begun)
 			begin(p, singles[row].name, singles[row].type, singles[row].help);
 		has_begun = true;
 		begin_sample(p, singles[row].name, sandbox);
-		end_sample(p,
-			json_is_integer(value) ? json_integer_value(value) : json_is_true(value));
+		end_sample(p, number_of(value));
 	}
 }
 

@@ -19,6 +19,7 @@
 #include "../sandbox/options.h"
 #include "../sandbox/state.h"
 #include "exporter.h"
+#include "grant.h"
 #include "metrics.h"
 
 #define ANSWER_MS 2000
@@ -117,8 +118,8 @@ static void let_canary_try(const char *name)
 /* What only the supervisor knows: its state, what went through it. */
 static void add_live(json_t *j, const char *name)
 {
-	static const char *const keys[] = {
-		"state", "worker_restarts", "audit_failed", "open_connections", "totals", "canary"};
+	static const char *const keys[] = {"state", "grants", "worker_restarts", "audit_failed",
+		"open_connections", "totals", "canary"};
 	json_t *request = json_pack("{s:s}", "command", "status"), *answer = NULL;
 	int r = control_ask(name, request, ANSWER_MS, &answer);
 
@@ -207,6 +208,15 @@ static void print_verdicts(const json_t *rows)
 	}
 }
 
+/* What is in force beside the policy of that hash. */
+static void print_grants(const json_t *grants)
+{
+	for (size_t i = 0; i < json_array_size(grants); i++) {
+		printf("  ");
+		grant_print(json_array_get(grants, i), stdout);
+	}
+}
+
 static void print_plain(const json_t *j, bool is_long)
 {
 	bool is_live = json_is_true(json_object_get(j, "live"));
@@ -227,6 +237,7 @@ static void print_plain(const json_t *j, bool is_long)
 		text(j, "started"), text(j, "policy"), text(j, "policy_sha256"),
 		(long long)json_integer_value(json_object_get(j, "generation")), text(j, "audit"),
 		text(j, "cgroup"));
+	print_grants(json_object_get(j, "grants"));
 	print_numbers(json_object_get(json_object_get(j, "counters"), "refused"), "refused ");
 	print_numbers(json_object_get(j, "counters"), "");
 	if (json_is_integer(json_object_get(j, "open_connections")))

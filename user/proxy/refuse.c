@@ -219,7 +219,10 @@ static void add_plain(struct buf *b, const struct policy *policy, const struct a
 	buf_printf(
 		b, "\nreason: %s (%s)\n", reason_word(why->reason), reason_sentence(why->reason));
 	if (policy_rule(policy, why->rule, &rule)) {
-		buf_printf(b, "rule:   line %u: %s\n", rule.line, rule.text);
+		buf_add_str(b, "rule:   ");
+		if (rule.line)
+			buf_printf(b, "line %u: ", rule.line);
+		buf_printf(b, "%s\n", rule.text);
 		if (rule.note)
 			buf_printf(b, "note:   %s\n", rule.note);
 	} else if (!policy_has_rules(policy)) {

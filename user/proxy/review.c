@@ -81,7 +81,9 @@ static bool may_stay(struct conn *c, struct refusal *ret_why)
 		return http_is_allowed_still(c, ret_why);
 	if (!is_tunnel_allowed(c, &rule, ret_why))
 		return false;
-	if ((upstream_route(c) != 0) != (upstream_route_of(c, rule) != 0)) {
+	/* a grant lets nothing go another way that goes already */
+	if (!policy_is_grant(rule) &&
+		(upstream_route(c) != 0) != (upstream_route_of(c, rule) != 0)) {
 		*ret_why = (struct refusal){.reason = NEJ_REASON_RULE, .rule = rule};
 		return false; /* it goes another way now */
 	}

@@ -83,11 +83,12 @@ static json_t *status_of(const struct account *a, int n_open)
 {
 	const struct sandbox *sb = a->sb;
 
-	return json_pack("{s:b, s:s, s:s, s:s, s:s, s:I, s:I, s:b, s:o, s:o, s:o}", "ok", 1, "name",
-		sb->name, "state", state_of(sb), "policy", sb->policy_path, "policy_sha256",
-		policy_sha256(sb->policy), "generation", (json_int_t)sb->generation,
-		"worker_restarts", (json_int_t)a->n_restarts, "audit_failed", sb->is_audit_failed,
-		"open_connections", n_open < 0 ? json_null() : json_integer(n_open), "totals",
+	return json_pack("{s:b, s:s, s:s, s:s, s:s, s:I, s:o, s:I, s:b, s:o, s:o, s:o}", "ok", 1,
+		"name", sb->name, "state", state_of(sb), "policy", sb->policy_path, "policy_sha256",
+		policy_sha256(sb->policy), "generation", (json_int_t)sb->generation, "grants",
+		grants_print(&sb->grants), "worker_restarts", (json_int_t)a->n_restarts,
+		"audit_failed", sb->is_audit_failed, "open_connections",
+		n_open < 0 ? json_null() : json_integer(n_open), "totals",
 		numbers_of(audit_sink_tally(sb->sink)), "canary", canary_print(a->canary));
 }
 

@@ -25,6 +25,8 @@ struct canary_hooks {
 int canary_new(struct loop *loop, struct sandbox *sb, const struct canary_hooks *hooks,
 	struct canary **ret);
 void canary_run_soon(struct canary *c);
+/* Other grants: what is being tried now may be allowed by them. It is tried anew. */
+void canary_void(struct canary *c);
 /* Ends one that runs; none follows. */
 void canary_stop(struct canary *c);
 void canary_free(struct canary *c);

@@ -13,6 +13,7 @@
 #include "../base/cleanup.h"
 #include "../base/log.h"
 #include "../kernel/apply.h"
+#include "../policy/overlay.h"
 #include "sweep.h"
 
 static void on_cut(void *arg, const struct audit_event *event)
@@ -37,13 +38,14 @@ static int open_netns(const struct sandbox *sb)
 				 : open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
 }
 
-static int look(struct sandbox *sb, enum sweep_occasion occasion, const struct policy *policy)
+static int look(struct sandbox *sb, enum sweep_occasion occasion, const struct policy *policy,
+	uint32_t generation)
 {
 	static const uint16_t none[] = {0};
 	_cleanup_close_ int netns = has_direct(sb) ? open_netns(sb) : -1;
 	const struct sweep_plan plan = {
 		.occasion = occasion,
-		.generation = sb->generation + 1,
+		.generation = generation,
 		.cgroup = &sb->cgroup,
 		.policy = policy,
 		.object = sb->object,
@@ -78,7 +80,7 @@ int change_policy(struct sandbox *sb, const struct policy *next)
 		(void)apply_policy(sb->object, sb->policy, &sb->settings);
 		return r;
 	}
-	n_cut = look(sb, SWEEP_RELOAD, next);
+	n_cut = look(sb, SWEEP_RELOAD, next, sb->generation + 1);
 	settings.generation = sb->generation + 1;
 	r = object_settings(sb->object, &settings);
 	if (r < 0)
@@ -87,7 +89,38 @@ int change_policy(struct sandbox *sb, const struct policy *next)
 	return n_cut;
 }
 
+/* The kernel's list first: what has ended is over before anything else is done. */
+static int write_grants(struct sandbox *sb)
+{
+	struct nej_settings settings = sb->settings;
+	int r = apply_grants(sb->object, sb->policy);
+
+	if (r >= 0)
+		r = apply_policy(sb->object, sb->policy, &settings);
+	if (r < 0 || memcmp(&settings, &sb->settings, sizeof(settings)) == 0)
+		return r;
+	r = object_settings(sb->object, &settings);
+	if (r >= 0)
+		sb->settings = settings;
+	return r;
+}
+
+int change_grants(struct sandbox *sb, struct policy *overlay, bool has_ended)
+{
+	struct policy *before = overlay_lay(sb->policy, overlay);
+	int r = write_grants(sb);
+
+	if (r < 0) {
+		overlay = overlay_lay(sb->policy, before);
+		(void)write_grants(sb);
+		policy_free(overlay);
+		return r;
+	}
+	policy_free(before);
+	return has_ended ? look(sb, SWEEP_RELOAD, sb->policy, sb->generation) : 0;
+}
+
 int change_cut(struct sandbox *sb)
 {
-	return look(sb, SWEEP_HALT, sb->policy);
+	return look(sb, SWEEP_HALT, sb->policy, sb->generation);
 }

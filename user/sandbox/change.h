@@ -11,6 +11,9 @@
 /* Puts next in force as the generation after sb's. How many connections it ended, or negative errno: what
  * was there is in force again. Each one is on record. */
 int change_policy(struct sandbox *sb, const struct policy *next);
+/* Lays grants (owned from now on; NULL: none) over the policy that is in force. has_ended: what one of them
+ * let straight out is to end, if nothing else allows it. As change_policy. */
+int change_grants(struct sandbox *sb, struct policy *overlay, bool has_ended);
 /* Ends all that leaves the host past the worker. How many. */
 int change_cut(struct sandbox *sb);
 

@@ -48,6 +48,7 @@ static void hand_all(struct handing *h, const struct companion_plan *plan, int c
 	hand(h, plan->state_fd, HANDOFF_FD_STATE);
 	hand(h, control, HANDOFF_FD_CONTROL);
 	hand(h, plan->policy_fd, HANDOFF_FD_POLICY);
+	hand(h, plan->grants_fd >= 0 ? plan->grants_fd : null, HANDOFF_FD_GRANTS);
 	hand(h, plan->wake_fd, HANDOFF_FD_WAKE);
 	hand(h, plan->secrets_fd >= 0 ? plan->secrets_fd : null, HANDOFF_FD_SECRETS);
 	hand(h, plan->roots_fd >= 0 ? plan->roots_fd : null, HANDOFF_FD_ROOTS);

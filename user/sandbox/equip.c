@@ -15,6 +15,7 @@
 #include "../base/cleanup.h"
 #include "../dns/resolve.h"
 #include "../kernel/link.h"
+#include "../policy/overlay.h"
 
 /* A /64 nobody else has: fd, then 56 random bits (RFC 4193). */
 static void draw_synth6(uint8_t out[static 8])
@@ -135,6 +136,7 @@ int equip_worker(struct sandbox *sb)
 
 int equip_start(struct sandbox *sb)
 {
+	const struct policy *grants = overlay_of(sb->policy);
 	_cleanup_close_ int secrets = -1;
 	int r;
 
@@ -143,6 +145,7 @@ int equip_start(struct sandbox *sb)
 	if (sb->secrets.n && secrets < 0)
 		return secrets;
 	sb->companion_plan.secrets_fd = secrets;
+	sb->companion_plan.grants_fd = grants ? policy_fd(grants) : -1;
 	r = companion_start(&sb->companion_plan, &sb->worker);
 	sb->companion_plan.secrets_fd = -1;
 	return r;

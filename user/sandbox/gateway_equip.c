@@ -435,6 +435,7 @@ int gateway_open(const struct gateway_options *options, struct gateway *g)
 			.policy_fd = -1,
 			.wake_fd = -1,
 			.secrets_fd = -1,
+			.grants_fd = -1,
 			.roots_fd = -1,
 			.listeners = &g->listeners},
 	};

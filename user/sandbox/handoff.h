@@ -20,6 +20,7 @@ enum handoff_fd {
 	HANDOFF_FD_STATE,        /* memfd, read-only for the worker: struct handoff_state */
 	HANDOFF_FD_CONTROL,      /* SOCK_SEQPACKET to the supervisor: learn requests; EOF ends us */
 	HANDOFF_FD_POLICY,       /* memfd: the compiled policy */
+	HANDOFF_FD_GRANTS,       /* memfd: those over it; /dev/null without any */
 	HANDOFF_FD_FLOWS,        /* BPF map, read-only */
 	HANDOFF_FD_WAKE,         /* eventfd of the audit rings */
 	HANDOFF_FD_SECRETS,      /* memfd: struct handoff_secrets; /dev/null without any */

@@ -31,9 +31,10 @@ enum init_word {
 	/* supervisor to worker */
 	INIT_SECRETS, /* the secrets were read anew; a memfd comes along (handoff.h) */
 	INIT_POLICY,  /* value: generation; its memfd comes along. Secrets of it may follow */
-	INIT_TURN,    /* that policy is in force now; what it forbids ends */
-	INIT_HALT,    /* every connection ends */
-	INIT_COUNT,   /* how many connections are open? */
+	INIT_GRANTS, /* what lies over the policy from INIT_TURN on comes along; nothing: no grants */
+	INIT_TURN,   /* that policy is in force now; what it forbids ends */
+	INIT_HALT,   /* every connection ends */
+	INIT_COUNT, /* how many connections are open? */
 	/* worker to supervisor */
 	INIT_TURNED,  /* value: connections that ended, or negative errno: nothing was done */
 	INIT_COUNTED, /* value: connections that are open */

@@ -4,21 +4,26 @@
  * leaves everything as it was), puts it into the kernel's maps, hands it to the worker with the
  * secrets, and waits for INIT_TURNED: by then every thread decides by it and has ended what it
  * forbids. Halting writes the settings first, so that nothing new begins while the worker cuts.
- * A worker that ends meanwhile is followed by one that starts with what is in force.
+ * A worker that ends meanwhile is followed by one that starts with what is in force, and one that
+ * does not follow a change is ended. Grants are granting.c's; for the worker they are a reload.
  */
 #include "live.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../base/cleanup.h"
+#include "../base/log.h"
+#include "../policy/overlay.h"
 #include "account.h"
 #include "canary.h"
 #include "change.h"
 #include "control.h"
 #include "describe.h"
+#include "granting.h"
 #include "prepare.h"
 #include "record.h"
 
@@ -36,12 +41,22 @@ struct live {
 	json_t *answer;    /* for it, but for the number of ended connections */
 	int n_cut;         /* of those, past the worker */
 	struct account account;
+	struct granting *granting;
 	struct canary *canary;
 	uint32_t canary_asked[CONTROL_MAX_CLIENTS];
 	size_t n_canary_asked;
 };
 
 /* --- waiting for the worker */
+
+/* id 0: nobody asked. */
+static void reply(struct live *l, uint32_t id, json_t *answer)
+{
+	if (id)
+		control_reply(l->control, id, answer);
+	else
+		json_decref(answer);
+}
 
 static void settle(struct live *l, int n_ended)
 {
@@ -52,13 +67,18 @@ static void settle(struct live *l, int n_ended)
 	l->answer = NULL;
 	l->asked_by = 0;
 	l->is_busy = false;
-	if (!id) {
-		json_decref(answer);
-		return;
-	}
 	if (n_ended >= 0)
 		json_object_set_new(answer, "ended", json_integer(n_ended + l->n_cut));
-	control_reply(l->control, id, answer);
+	reply(l, id, answer);
+	granting_settled(l->granting);
+}
+
+/* The next one starts with what is in force, and with nothing open. */
+static void end_worker(const struct sandbox *sb)
+{
+	log_error("the worker does not follow a change: it is ended");
+	if (sb->worker.pid > 0)
+		kill(sb->worker.pid, SIGKILL);
 }
 
 static void on_limit(struct loop_timer *timer)
@@ -67,6 +87,7 @@ static void on_limit(struct loop_timer *timer)
 
 	json_decref(l->answer);
 	l->answer = control_error("it is in force in the kernel, but the worker does not answer");
+	end_worker(l->sb);
 	settle(l, -1);
 }
 
@@ -99,6 +120,8 @@ static void cut(struct live *l)
 
 void live_on_turned(struct live *l, int value)
 {
+	if (value < 0)
+		end_worker(l->sb);
 	settle(l, value);
 	cut(l);
 }
@@ -306,11 +329,20 @@ static void adopt(struct live *l, struct policy *next, const char *path)
 	l->hooks.on_record(l->hooks.arg);
 }
 
+static int hand_over_grants(const struct sandbox *sb)
+{
+	const struct policy *grants = overlay_of(sb->policy);
+
+	return tell_worker(sb, INIT_GRANTS, 0, grants ? policy_fd(grants) : -1);
+}
+
 static int hand_over(const struct sandbox *sb)
 {
 	_cleanup_close_ int secrets = -1;
 	int r = tell_worker(sb, INIT_POLICY, (int)sb->generation, policy_fd(sb->policy));
 
+	if (r >= 0 && overlay_of(sb->policy))
+		r = hand_over_grants(sb);
 	if (r >= 0 && sb->secrets.n) {
 		secrets = secrets_encode(&sb->secrets);
 		r = secrets < 0 ? secrets : tell_worker(sb, INIT_SECRETS, 0, secrets);
@@ -344,7 +376,9 @@ static void do_reload(struct live *l, uint32_t id, const json_t *request)
 		error = control_error("%s", why);
 	if (!error)
 		error = why_not(sb, next);
-	r = error ? 0 : change_policy(sb, next);
+	r = error ? 0 : granting_lay(sb, next);
+	if (!error && r >= 0)
+		r = change_policy(sb, next);
 	if (r < 0)
 		error = control_error(
 			"the policy does not fit into the kernel's maps: %s", strerror(-r));
@@ -361,6 +395,38 @@ static void do_reload(struct live *l, uint32_t id, const json_t *request)
 		wait_for_worker(l, id, answer_of(sb));
 	canary_run_soon(l->canary);
 	l->hooks.on_policy(l->hooks.arg);
+}
+
+/* --- grants */
+
+static void on_grants(void *arg, uint32_t id, json_t *answer, int n_cut)
+{
+	struct live *l = arg;
+
+	l->n_cut = n_cut;
+	canary_void(l->canary);
+	if (hand_over_grants(l->sb) < 0 || tell_worker(l->sb, INIT_TURN, 0, -1) < 0) {
+		reply(l, id, answer); /* the next worker has them */
+		return;
+	}
+	wait_for_worker(l, id, answer);
+}
+
+static void on_grants_record(void *arg)
+{
+	struct live *l = arg;
+
+	l->hooks.on_record(l->hooks.arg);
+}
+
+static void do_grant(struct live *l, uint32_t id, const json_t *request)
+{
+	granting_grant(l->granting, id, request);
+}
+
+static void do_revoke(struct live *l, uint32_t id, const json_t *request)
+{
+	granting_revoke(l->granting, id, request);
 }
 
 /* --- detach */
@@ -388,6 +454,8 @@ static const struct {
 	{"reload", do_reload, true},
 	{"halt", do_halt, false},
 	{"resume", do_resume, true},
+	{"grant", do_grant, true},
+	{"revoke", do_revoke, true},
 	{"detach", do_detach, true},
 	{"canary", do_canary, false},
 };
@@ -408,7 +476,8 @@ static void on_request(void *arg, uint32_t id, const json_t *request)
 		return;
 	}
 	control_reply(l->control, id,
-		control_error("`command` is status, reload, halt, resume, detach or canary"));
+		control_error("`command` is status, reload, halt, resume, grant, revoke, detach or "
+			      "canary"));
 }
 
 int live_new(
@@ -416,6 +485,7 @@ int live_new(
 {
 	struct live *l = calloc(1, sizeof(*l));
 	const struct canary_hooks canary = {is_changing, on_canary_failed, on_canary_done, l};
+	const struct granting_hooks grants = {is_changing, on_grants, on_grants_record, l};
 	int r;
 
 	if (!l)
@@ -423,8 +493,11 @@ int live_new(
 	*l = (struct live){.sb = sb, .loop = loop, .hooks = *hooks};
 	r = control_new(loop, sb->name, on_request, l, &l->control);
 	if (r >= 0)
+		r = granting_new(loop, sb, l->control, &grants, &l->granting);
+	if (r >= 0)
 		r = canary_new(loop, sb, &canary, &l->canary);
 	if (r < 0) {
+		granting_free(l->granting);
 		control_free(l->control);
 		free(l);
 		return r;
@@ -441,6 +514,7 @@ void live_free(struct live *l)
 	loop_timer_del(l->loop, &l->limit);
 	account_done(&l->account);
 	canary_free(l->canary);
+	granting_free(l->granting);
 	control_free(l->control);
 	json_decref(l->answer);
 	policy_free(l->sb->policy_before);

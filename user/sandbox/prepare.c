@@ -167,6 +167,11 @@ void prepare_lookup(void *arg, uint32_t generation, uint32_t rule, const char **
 	struct policy_rule_info info;
 
 	*ret_text = NULL;
+	*ret_line = 0;
+	if (policy_is_grant(rule)) {
+		grants_text(&sb->grants, rule, ret_text, ret_note);
+		return;
+	}
 	if (!p || !policy_rule(p, rule, &info))
 		return;
 	*ret_text = info.text;

@@ -128,6 +128,40 @@ void record_policy(const struct sandbox *sb)
 	add_with(sb, &event, &b);
 }
 
+static void add_grant(struct buf *b, const struct grant *grant)
+{
+	add_number(b, "grant", grant->id);
+	add_text(b, "target", grant->target);
+	add_text(b, "transport", grant->is_kernel ? "kernel" : "direct");
+	add_number(b, "granted_by", grant->uid);
+}
+
+void record_grant_added(const struct sandbox *sb, const struct grant *grant)
+{
+	struct audit_event event = event_of(sb, AUDIT_GRANT_ADDED);
+	struct buf b;
+
+	event.detail = text_of(grant->text);
+	buf_init(&b);
+	add_grant(&b, grant);
+	add_number(&b, "seconds", grant->seconds);
+	if (grant->note)
+		add_text(&b, "note", grant->note);
+	add_with(sb, &event, &b);
+}
+
+void record_grant_ended(const struct sandbox *sb, const struct grant *grant, const char *why)
+{
+	struct audit_event event = event_of(sb, AUDIT_GRANT_ENDED);
+	struct buf b;
+
+	event.detail = text_of(grant->text);
+	buf_init(&b);
+	add_grant(&b, grant);
+	add_text(&b, "ended_by", why);
+	add_with(sb, &event, &b);
+}
+
 void record_halted(const struct sandbox *sb, bool is_halted, const char *detail)
 {
 	struct audit_event event = event_of(sb, is_halted ? AUDIT_HALTED : AUDIT_RESUMED);

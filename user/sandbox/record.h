@@ -8,6 +8,9 @@
 /* Adds to the sink; the caller flushes. */
 void record_started(const struct sandbox *sb);
 void record_policy(const struct sandbox *sb); /* another is in force */
+void record_grant_added(const struct sandbox *sb, const struct grant *grant);
+/* why: `expired`, `revoked`, `replaced` */
+void record_grant_ended(const struct sandbox *sb, const struct grant *grant, const char *why);
 void record_halted(const struct sandbox *sb, bool is_halted, const char *detail);
 /* The canary's finding, for which the sandbox is halted. */
 void record_canary(const struct sandbox *sb, const char *finding);

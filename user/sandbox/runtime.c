@@ -25,7 +25,7 @@
 #include "../dns/synth.h"
 #include "../kernel/learn.h"
 #include "../kernel/origin.h"
-#include "../policy/policy.h"
+#include "../policy/overlay.h"
 #include "../proxy/proxy.h"
 #include "../tls/session.h"
 #include "companion.h"
@@ -325,6 +325,20 @@ static int take_secrets(struct runtime *rt)
 	return r;
 }
 
+static int take_grants(struct policy *policy)
+{
+	struct policy *grants;
+	int r;
+
+	if (fcntl(HANDOFF_FD_GRANTS, F_GET_SEALS) < 0)
+		return 0; /* none are in force */
+	r = overlay_map(HANDOFF_FD_GRANTS, &grants);
+	if (r >= 0)
+		overlay_lay(policy, grants);
+	close(HANDOFF_FD_GRANTS);
+	return r;
+}
+
 static int build(struct runtime *rt, const char **ret_step)
 {
 	int r;
@@ -337,6 +351,8 @@ static int build(struct runtime *rt, const char **ret_step)
 		return -EINVAL;
 	*ret_step = "the policy";
 	r = policy_map(HANDOFF_FD_POLICY, &rt->policy);
+	if (r >= 0)
+		r = take_grants(rt->policy);
 	if (r >= 0)
 		r = turn_init(&rt->turn, rt->handoff->n_threads, rt->policy,
 			atomic_load(&rt->state->generation), HANDOFF_FD_CONTROL);

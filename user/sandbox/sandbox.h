@@ -16,6 +16,7 @@
 #include "anchors.h"
 #include "cgroup.h"
 #include "companion.h"
+#include "grants.h"
 #include "identity.h"
 #include "options.h"
 #include "resources.h"
@@ -32,6 +33,7 @@ struct sandbox {
 	int lock_fd;
 	struct identity id;
 	struct policy *policy;
+	struct grants grants;
 	struct policy *policy_before; /* records of it may still come; NULL */
 	bool is_attached;             /* to processes that were there before: there is no init */
 	bool is_shared_net;           /* loopback is not the sandbox's own */

@@ -275,6 +275,7 @@ void stage_take_apart(struct sandbox *sb)
 	anchors_done(&sb->anchors);
 	workspace_done(&sb->workspace);
 	policy_free(sb->policy);
+	grants_done(&sb->grants);
 	if (sb->lock_fd >= 0)
 		state_remove(sb->name, !sb->has_rings);
 	identity_done(&sb->id);

@@ -9,6 +9,7 @@
 
 #include "../base/cleanup.h"
 #include "../base/log.h"
+#include "../policy/overlay.h"
 
 int turn_init(struct turn *t, size_t n, struct policy *policy, uint32_t generation, int control)
 {
@@ -86,6 +87,28 @@ static void take_policy(struct turn *t, uint32_t generation, int fd)
 	t->next_generation = generation;
 }
 
+/* Over the policy that came before them, or else over the one in force: mapped once more, since threads
+ * decide by the one there is. */
+static void take_grants(struct turn *t, int fd)
+{
+	struct policy *grants = NULL;
+	int r = 0;
+
+	if (!t->next) {
+		r = policy_map(policy_fd(t->now), &t->next);
+		t->next_generation = t->lanes[0].generation;
+	}
+	if (r >= 0 && fd >= 0)
+		r = overlay_map(fd, &grants);
+	if (r < 0) {
+		log_error("the new grants cannot be used: %s", strerror(-r));
+		policy_free(t->next);
+		t->next = NULL;
+		return;
+	}
+	policy_free(overlay_lay(t->next, grants));
+}
+
 static size_t count_open(const struct turn *t)
 {
 	size_t n = 0;
@@ -101,6 +124,10 @@ void turn_do(struct turn *t, const struct init_message *message, int fd)
 
 	if (message->word == INIT_POLICY) {
 		take_policy(t, (uint32_t)message->value, fd);
+		return;
+	}
+	if (message->word == INIT_GRANTS) {
+		take_grants(t, fd);
 		return;
 	}
 	if (message->word == INIT_COUNT) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The worker's threads change over: another policy comes into force, or everything is cut. Each thread
- * does it between two events of its own, so that none decides by two policies at once.
+ * The worker's threads change over: another policy or other grants come into force, or everything is
+ * cut. Each thread does it between two events of its own, so that none decides by two policies at
+ * once.
  */
 #ifndef NEJ_SANDBOX_TURN_H
 #define NEJ_SANDBOX_TURN_H
@@ -41,7 +42,8 @@ int turn_init(struct turn *t, size_t n, struct policy *policy, uint32_t generati
 int turn_watch(struct turn *t, size_t i, struct loop *loop, struct proxy *proxy);
 /* The policy that secrets which come now belong to. */
 const struct policy *turn_policy(const struct turn *t);
-/* A word of the supervisor, on lane 0: INIT_POLICY with its memfd (borrowed), INIT_TURN, INIT_HALT.
+/* A word of the supervisor, on lane 0: INIT_POLICY with its memfd (borrowed), INIT_GRANTS with one or
+ * without (over that policy, or else the one in force), INIT_TURN, INIT_HALT.
  * These two are answered with INIT_TURNED when every thread is done; INIT_COUNT at once. */
 void turn_do(struct turn *t, const struct init_message *message, int fd);
 

@@ -18,7 +18,7 @@ for line in sys.stdin:
 expect 0 '"ok":true.*"state":"enforcing"' ask '{"command":"status"}'
 expect 0 '"ok":false' ask 'nonsense'
 expect 0 '"ok":false' ask '{"command":"status","command":"halt"}'
-expect 0 'is status, reload, halt, resume, detach or canary' ask '{"command":"dance"}'
+expect 0 'is status, reload, halt, resume, grant, revoke, detach or canary' ask '{"command":"dance"}'
 expect 0 'false.*true' ask '[]' '{"command":"status"}'
 expect ! . setpriv --reuid 65534 --clear-groups /usr/bin/python3 -c "
 import socket; socket.socket(socket.AF_UNIX).connect('/run/nej/$NAME.sock')"

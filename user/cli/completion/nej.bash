@@ -10,7 +10,8 @@ _nej_options() {
 	oci-hook) echo "--policies --default --require --help" ;;
 	doctor) echo "--json --help" ;;
 	reload) echo "-p --policy --help" ;;
-	halt | resume) echo "--all --help" ;;
+	halt | resume | revoke) echo "--all --help" ;;
+	grant) echo "--for --note --transport --list --help" ;;
 	explain) echo "-p --policy --json --help" ;;
 	log) echo "-f --follow --denied --json --help" ;;
 	verify) echo "--key --help" ;;
@@ -30,7 +31,7 @@ _nej_sandboxes() {
 _nej() {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 	local command=${COMP_WORDS[1]-} word
-	local commands="run attach detach oci-hook check trust explain import log suggest verify status reload halt resume env gateway doctor demo help"
+	local commands="run attach detach oci-hook check trust explain import log suggest verify status reload halt resume grant revoke env gateway doctor demo help"
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		mapfile -t COMPREPLY < <(compgen -W "$commands --help --version" -- "$current")
@@ -59,6 +60,10 @@ _nej() {
 			-- "$current")
 		return
 		;;
+	--transport)
+		mapfile -t COMPREPLY < <(compgen -W "direct kernel" -- "$current")
+		return
+		;;
 	--net)
 		mapfile -t COMPREPLY < <(compgen -W "none host" -- "$current")
 		return
@@ -69,7 +74,7 @@ _nej() {
 		return
 	fi
 	case $command in
-	status | env | detach | reload | halt | resume)
+	status | env | detach | reload | halt | resume | grant | revoke)
 		mapfile -t COMPREPLY < <(compgen -W "$(_nej_sandboxes)" -- "$current")
 		;;
 	oci-hook) mapfile -t COMPREPLY < <(compgen -W "createRuntime poststop" -- "$current") ;;
