@@ -6,12 +6,6 @@
 
 #include "../base/cleanup.h"
 
-const uint64_t tally_bounds_us[TALLY_N_BOUNDS] = {
-#define X(bound) bound,
-	TALLY_BOUNDS(X)
-#undef X
-};
-
 const char *tally_verdict_word(enum tally_verdict verdict)
 {
 	static const char *const words[] = {
@@ -21,13 +15,6 @@ const char *tally_verdict_word(enum tally_verdict verdict)
 	};
 
 	return (size_t)verdict < ARRAY_SIZE(words) ? words[verdict] : "unknown";
-}
-
-static void grow(uint64_t *number, uint64_t by)
-{
-	uint64_t room = (uint64_t)INT64_MAX - *number;
-
-	*number += by < room ? by : room;
 }
 
 static int verdict_of(const struct audit_event *e)
@@ -54,32 +41,23 @@ static bool has_ended(const struct audit_event *e)
 	return e->kind != AUDIT_NETWORK_ALLOWED || e->bytes_out || e->bytes_in;
 }
 
-static void add_duration(struct tally_durations *d, const struct audit_event *e)
-{
-	size_t i = 0;
-
-	while (i < ARRAY_SIZE(tally_bounds_us) && e->duration_us > tally_bounds_us[i])
-		i++;
-	grow(&d->counts[i], 1);
-	grow(&d->sum_us, e->duration_us);
-}
-
 void tally_add(struct tally *t, const struct audit_event *e)
 {
 	int verdict = verdict_of(e);
 
 	if (e->kind == AUDIT_EVENTS_LOST)
-		grow(&t->lost, e->count);
+		histogram_grow(&t->lost, e->count);
 	if (verdict >= 0 && e->layer < AUDIT_LAYER_COUNT && e->reason < NEJ_REASON_COUNT) {
-		grow(&t->verdicts[verdict][e->layer][e->reason], e->count);
+		histogram_grow(&t->verdicts[verdict][e->layer][e->reason], e->count);
 		if (e->app == AUDIT_APP_TLS)
-			grow(&t->tls, e->count);
+			histogram_grow(&t->tls, e->count);
 	}
 	if (verdict >= 0 || e->kind == AUDIT_NETWORK_CLOSED) {
-		grow(&t->bytes_out, e->bytes_out);
-		grow(&t->bytes_in, e->bytes_in);
+		histogram_grow(&t->bytes_out, e->bytes_out);
+		histogram_grow(&t->bytes_in, e->bytes_in);
 		if (has_ended(e))
-			add_duration(&t->durations[verdict < 0 ? (int)TALLY_ALLOWED : verdict], e);
+			histogram_add(&t->durations[verdict < 0 ? (int)TALLY_ALLOWED : verdict],
+				e->duration_us, 1);
 	}
 }
 

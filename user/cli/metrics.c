@@ -2,6 +2,7 @@
 /* One family after the other, each over all sandboxes, as the format wants it; see metrics.h. */
 #include "metrics.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "../base/cleanup.h"
@@ -67,9 +68,11 @@ static const struct {
 	{"nej_up", "gauge", "Whether the sandbox's supervisor is alive", "live", NULL},
 	{"nej_connections_open", "gauge", "Connections the proxy holds open", "open_connections",
 		NULL},
+	{"nej_connections_total", "counter", "Connections the proxy accepted", "meter",
+		"connections"},
 	{"nej_dns_denied_total", "counter", "Questions for names that no rule allows", "totals",
 		"dns_denied"},
-	{"nej_tls_handshakes_total", "counter", "Verdicts on what came in TLS", "totals", "tls"},
+	{"nej_tls_attempts_total", "counter", "Verdicts on what came in TLS", "totals", "tls"},
 	{"nej_events_lost_total", "counter", "Attempts that have no record in the audit log",
 		"totals", "unrecorded"},
 	{"nej_kernel_events_lost_total", "counter",
@@ -77,6 +80,8 @@ static const struct {
 		"counters", "events_lost"},
 	{"nej_kernel_redirected_total", "counter", "Calls the kernel sent to the proxy or the stub",
 		"counters", "redirected"},
+	{"nej_kernel_passed_total", "counter", "Calls the kernel let straight out by a rule",
+		"counters", "passed"},
 	{"nej_kernel_dropped_packets_total", "counter", "Packets dropped", "counters",
 		"dropped_packets"},
 	{"nej_worker_restarts_total", "counter", "Workers that ended and were replaced",
@@ -154,15 +159,15 @@ static void print_verdicts(const struct page *p, const json_t *sandbox)
 
 static void print_bytes(const struct page *p, const json_t *sandbox)
 {
-	static const char *const keys[] = {"bytes_out", "bytes_in"};
+	static const char *const keys[] = {"relayed_out", "relayed_in"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		const json_t *value = get(sandbox, "totals", keys[i]);
+		const json_t *value = get(sandbox, "meter", keys[i]);
 
 		if (!value)
 			continue;
 		begin_sample(p, "nej_bytes_total", sandbox);
-		more_label(p, "direction", keys[i] + strlen("bytes_"));
+		more_label(p, "direction", keys[i] + strlen("relayed_"));
 		end_sample(p, json_integer_value(value));
 	}
 }
@@ -179,38 +184,101 @@ static void print_le(const struct page *p, const json_t *bound)
 		(long long)(us % 1000000));
 }
 
-#define DURATION "nej_attempt_duration_seconds"
+/* Of one histogram: what is measured, and the labels that tell it from others of its family. */
+struct labels {
+	const char *family;
+	const char *keys[2], *values[2]; /* NULL: no second one */
+};
+
+static void begin_row(
+	const struct page *p, const struct labels *l, const char *suffix, const json_t *sandbox)
+{
+	char name[80];
+
+	snprintf(name, sizeof(name), "%s%s", l->family, suffix);
+	begin_sample(p, name, sandbox);
+	for (size_t i = 0; i < ARRAY_SIZE(l->keys) && l->keys[i]; i++)
+		more_label(p, l->keys[i], l->values[i]);
+}
 
 /* Buckets are cumulative there; the last one and the count are the same number. */
-static void print_histogram(
-	const struct page *p, const json_t *sandbox, const char *verdict, const json_t *duration)
+static void print_histogram(const struct page *p, const json_t *sandbox, const struct labels *l,
+	const json_t *histogram)
 {
-	const json_t *rows = json_object_get(duration, "buckets");
-	json_int_t us = json_integer_value(json_object_get(duration, "sum_us")), n = 0;
+	const json_t *rows = json_object_get(histogram, "buckets");
+	json_int_t us = json_integer_value(json_object_get(histogram, "sum_us")), n = 0;
 
 	for (size_t i = 0; i < json_array_size(rows); i++) {
 		const json_t *row = json_array_get(rows, i);
 
 		n += json_integer_value(json_object_get(row, "count"));
-		begin_sample(p, DURATION "_bucket", sandbox);
-		more_label(p, "verdict", verdict);
+		begin_row(p, l, "_bucket", sandbox);
 		print_le(p, json_object_get(row, "le_us"));
 		end_sample(p, n);
 	}
-	begin_sample(p, DURATION "_sum", sandbox);
-	more_label(p, "verdict", verdict);
+	begin_row(p, l, "_sum", sandbox);
 	buf_printf(p->out, "} %lld.%06lld\n", (long long)(us / 1000000), (long long)(us % 1000000));
-	begin_sample(p, DURATION "_count", sandbox);
-	more_label(p, "verdict", verdict);
+	begin_row(p, l, "_count", sandbox);
 	end_sample(p, n);
 }
 
+/* One for each key of an object; the key is the last label. */
+static void print_histograms(
+	const struct page *p, const json_t *sandbox, const struct labels *given, json_t *all)
+{
+	struct labels l = *given;
+	size_t last = l.keys[1] ? 1 : 0;
+
+	for (void *it = json_object_iter(all); it; it = json_object_iter_next(all, it)) {
+		l.values[last] = json_object_iter_key(it);
+		print_histogram(p, sandbox, &l, json_object_iter_value(it));
+	}
+}
+
+#define DURATION "nej_attempt_duration_seconds"
+#define CONNECT "nej_connect_duration_seconds"
+#define ANSWER "nej_dns_answer_duration_seconds"
+#define HANDSHAKE "nej_tls_handshake_duration_seconds"
+
 static void print_durations(const struct page *p, const json_t *sandbox)
 {
-	json_t *durations = json_object_get(json_object_get(sandbox, "totals"), "durations");
+	const struct labels l = {DURATION, {"verdict"}, {NULL}};
 
-	for (void *it = json_object_iter(durations); it; it = json_object_iter_next(durations, it))
-		print_histogram(p, sandbox, json_object_iter_key(it), json_object_iter_value(it));
+	print_histograms(p, sandbox, &l, (json_t *)get(sandbox, "totals", "durations"));
+}
+
+static void print_connects(const struct page *p, const json_t *sandbox)
+{
+	const struct labels l = {CONNECT, {"outcome"}, {NULL}};
+
+	print_histograms(p, sandbox, &l, (json_t *)get(sandbox, "meter", "connect"));
+}
+
+static void print_answers(const struct page *p, const json_t *sandbox)
+{
+	const struct labels l = {ANSWER, {"rcode"}, {NULL}};
+
+	print_histograms(p, sandbox, &l, (json_t *)get(sandbox, "meter", "dns"));
+}
+
+static void print_handshakes(const struct page *p, const json_t *sandbox)
+{
+	const struct labels client = {HANDSHAKE, {"side", "outcome"}, {"client", NULL}};
+	const struct labels origin = {HANDSHAKE, {"side", "outcome"}, {"origin", NULL}};
+
+	print_histograms(p, sandbox, &client, (json_t *)get(sandbox, "meter", "tls_client"));
+	print_histograms(p, sandbox, &origin, (json_t *)get(sandbox, "meter", "tls_origin"));
+}
+
+static void print_refused(const struct page *p, const json_t *sandbox)
+{
+	json_t *all = (json_t *)get(sandbox, "counters", "refused");
+
+	for (void *it = json_object_iter(all); it; it = json_object_iter_next(all, it)) {
+		begin_sample(p, "nej_kernel_refused_total", sandbox);
+		more_label(p, "reason", json_object_iter_key(it));
+		end_sample(p, json_integer_value(json_object_iter_value(it)));
+	}
 }
 
 static const struct {
@@ -221,10 +289,23 @@ static const struct {
 	{"nej_policy_info", "gauge", "1, with the hash of the policy in force", print_policy},
 	{"nej_verdicts_total", "counter", "Attempts by layer, reason and verdict", print_verdicts},
 	{"nej_bytes_total", "counter",
-		"Bytes the proxy relayed, out to destinations and in from them", print_bytes},
+		"Bytes the proxy relayed, out to destinations and in from them, of open "
+		"connections "
+		"too",
+		print_bytes},
 	{DURATION, "histogram",
 		"Time until an attempt was refused or had failed; of an allowed one, until its end",
 		print_durations},
+	{CONNECT, "histogram",
+		"Time from the beginning of an attempt until its destination was connected, or was "
+		"known not to be",
+		print_connects},
+	{ANSWER, "histogram", "Time from a question to its answer", print_answers},
+	{HANDSHAKE, "histogram",
+		"Time of TLS handshakes with clients and with origins, where TLS is looked into",
+		print_handshakes},
+	{"nej_kernel_refused_total", "counter", "Calls and packets the kernel refused",
+		print_refused},
 };
 
 /* A family of which there is no sample is not told of. */

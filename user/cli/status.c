@@ -119,7 +119,7 @@ static void let_canary_try(const char *name)
 static void add_live(json_t *j, const char *name)
 {
 	static const char *const keys[] = {"state", "grants", "worker_restarts", "audit_failed",
-		"open_connections", "totals", "canary"};
+		"open_connections", "totals", "canary", "meter"};
 	json_t *request = json_pack("{s:s}", "command", "status"), *answer = NULL;
 	int r = control_ask(name, request, ANSWER_MS, &answer);
 
@@ -248,6 +248,7 @@ static void print_plain(const json_t *j, bool is_long)
 	printf("  canary: %s\n", text(json_object_get(j, "canary"), "result"));
 	print_verdicts(json_object_get(json_object_get(j, "totals"), "verdicts"));
 	print_numbers(json_object_get(j, "totals"), "");
+	print_numbers(json_object_get(j, "meter"), "");
 }
 
 static void print_metrics(const json_t *all)

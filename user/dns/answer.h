@@ -25,6 +25,7 @@ struct answer_client {
 	uint8_t proto; /* IPPROTO_UDP or IPPROTO_TCP */
 	void *owner;   /* stub.c's socket or connection */
 	size_t limit_bytes;
+	uint64_t since_ns; /* when it came, of clock_monotonic_ns */
 };
 
 /* Called for an answer that could not be given at once. */

@@ -19,6 +19,7 @@
 
 #include "../base/buf.h"
 #include "../base/cleanup.h"
+#include "../base/clock.h"
 #include "answer.h"
 
 #define BATCH 64
@@ -57,6 +58,8 @@ struct batch {
 	size_t out_len;
 	unsigned int n_out;
 	int fd; /* whose round it is; -1: none */
+	uint64_t since_ns;
+	uint64_t n_answers[METER_LATENCY_COUNT]; /* of the round, by how they came out */
 	struct sockaddr_in6 from[BATCH], to[BATCH];
 	struct iovec in_iov[BATCH], out_iov[BATCH];
 	struct mmsghdr received[BATCH], sent[BATCH];
@@ -73,6 +76,29 @@ struct stub {
 };
 
 /* --- UDP */
+
+static enum meter_latency outcome_of(const uint8_t *reply)
+{
+	switch (reply[3] & 0xf) {
+	case DNSMSG_NOERROR:
+		return METER_DNS_NOERROR;
+	case DNSMSG_NXDOMAIN:
+		return METER_DNS_NXDOMAIN;
+	default:
+		return METER_DNS_OTHER;
+	}
+}
+
+/* Two looks at the clock for all of a round. */
+static void time_round(struct meter *m, struct batch *b)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	for (int i = METER_DNS_NOERROR; i <= METER_DNS_OTHER; i++) {
+		meter_time_many(m, (enum meter_latency)i, b->since_ns, now, b->n_answers[i]);
+		b->n_answers[i] = 0;
+	}
+}
 
 static void flush_udp(struct batch *b)
 {
@@ -98,6 +124,7 @@ static void push_udp(struct batch *b, const void *to, socklen_t to_len, size_t l
 {
 	unsigned int i = b->n_out++;
 
+	b->n_answers[outcome_of(b->out + b->out_len)]++;
 	memcpy(&b->to[i], to, to_len);
 	b->out_iov[i] = (struct iovec){b->out + b->out_len, len};
 	b->sent[i].msg_hdr.msg_namelen = to_len;
@@ -119,6 +146,7 @@ static void send_udp(const struct answer_client *client, const uint8_t *msg, siz
 		push_udp(b, &to, to_len, len);
 		return;
 	}
+	meter_time(s->stub->answer.o.meter, outcome_of(msg), client->since_ns);
 	sendto(s->io.fd, msg, len, MSG_NOSIGNAL | MSG_DONTWAIT, (struct sockaddr *)&to, to_len);
 }
 
@@ -150,6 +178,7 @@ static void on_udp(struct loop_io *io, uint32_t events)
 	(void)events;
 	n = recvmmsg(io->fd, b->received, BATCH, MSG_DONTWAIT, NULL);
 	b->fd = io->fd;
+	b->since_ns = client.since_ns = clock_monotonic_ns();
 	for (int i = 0; i < n; i++) {
 		struct msghdr *got = &b->received[i].msg_hdr;
 		size_t len = 0;
@@ -163,6 +192,7 @@ static void on_udp(struct loop_io *io, uint32_t events)
 		got->msg_namelen = sizeof(b->from[i]);
 	}
 	flush_udp(b);
+	time_round(s->stub->answer.o.meter, b);
 	b->fd = -1;
 }
 
@@ -186,10 +216,11 @@ static void session_free(struct session *t)
 	free(t);
 }
 
-static void queue_tcp(struct session *t, const uint8_t *msg, size_t len)
+static void queue_tcp(struct session *t, uint64_t since_ns, const uint8_t *msg, size_t len)
 {
 	char head[2] = {(char)(len >> 8), (char)len};
 
+	meter_time(t->stub->answer.o.meter, outcome_of(msg), since_ns);
 	buf_add(&t->out, head, 2);
 	buf_add(&t->out, msg, len);
 	if (t->out.is_failed)
@@ -221,7 +252,7 @@ static void send_tcp(const struct answer_client *client, const uint8_t *msg, siz
 	struct session *t = client->owner;
 
 	t->n_owed--;
-	queue_tcp(t, msg, len);
+	queue_tcp(t, client->since_ns, msg, len);
 	flush_tcp(t);
 	loop_timer_set(t->stub->loop, &t->timer, t->is_eof || t->is_broken ? 0 : TCP_IDLE_MS);
 }
@@ -236,7 +267,10 @@ static bool has_question(const struct session *t, size_t *ret_len)
 
 static void answer_tcp(struct session *t)
 {
-	struct answer_client client = {.from = t->from, .proto = IPPROTO_TCP, .owner = t};
+	struct answer_client client = {.from = t->from,
+		.proto = IPPROTO_TCP,
+		.owner = t,
+		.since_ns = clock_monotonic_ns()};
 	size_t len, n;
 
 	while (!t->is_broken && t->out.len < TCP_OUT_BYTES && has_question(t, &len)) {
@@ -249,7 +283,7 @@ static void answer_tcp(struct session *t)
 			send_tcp, t->stub->reply, TCP_REPLY_BYTES);
 		if (n) {
 			t->n_owed--;
-			queue_tcp(t, t->stub->reply, n);
+			queue_tcp(t, client.since_ns, t->stub->reply, n);
 		} else if (len < DNSMSG_HEAD_BYTES || t->in.data[4] & 0x80) {
 			t->n_owed--;
 			t->is_broken = true; /* not DNS: nothing that follows can be trusted */

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "../base/loop.h"
+#include "../base/meter.h"
 #include "../kernel/learn.h"
 #include "../policy/decide.h"
 #include "resolve.h"
@@ -36,6 +37,7 @@ struct stub_options {
 	void (*on_denial)(void *arg, const struct stub_denial *denial); /* one per query refused */
 	/* May anything be answered (audit writable, not halted)? NONE or the reason. */
 	enum nej_reason (*may_answer)(void *arg);
+	struct meter *meter; /* NULL: nobody watches */
 	void *arg;
 };
 

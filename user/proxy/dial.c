@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "../base/meter.h"
 #include "../tls/session.h"
 #include "half.h"
 #include "keepalive.h"
@@ -77,6 +78,8 @@ static void dial_free(struct dial *d)
 	for (size_t i = 0; i < MAX_TRIALS; i++)
 		drop_trial(d, &d->trials[i]);
 	upstream_free(d->up);
+	if (d->is_failed && !d->is_connected)
+		meter_time(p->o.meter, METER_CONNECT_FAILED, d->conn->attempt.start_ns);
 	d->conn->dial = NULL;
 	free(d);
 }
@@ -193,6 +196,7 @@ static void connected(struct dial *d, int fd, struct session *tls)
 	d->conn->server.is_kept = false;
 	d->is_connected = true;
 	d->is_at_proxy = false;
+	meter_time(d->conn->proxy->o.meter, METER_CONNECT_DONE, d->conn->attempt.start_ns);
 	upstream_mark(d->conn, d->up);
 	keepalive_want(d->conn->proxy);
 	if (d->is_tls)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "../base/meter.h"
 #include "conn.h"
 #include "keepalive.h"
 #include "mux.h"
@@ -128,6 +129,7 @@ static void on_incoming(struct loop_io *io, uint32_t events)
 		int fd = accept_one(l->io.fd, &peer);
 
 		if (fd >= 0) {
+			meter_count(l->proxy->o.meter, METER_CONNECTIONS, 1);
 			conn_accept(l->proxy, fd, &peer, l->is_eager);
 			continue;
 		}

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../base/clock.h"
+#include "../base/meter.h"
 #include "quota.h"
 
 static void fill(struct conn *c, enum audit_kind kind, struct audit_event *ret)
@@ -191,6 +192,8 @@ int record_bytes(struct conn *c, uint64_t bytes_out, uint64_t bytes_in)
 		quota_spend(c->proxy->o.quota, *c->proxy->o.policy, a->slot, bytes_out, bytes_in) <
 			0)
 		return -EDQUOT;
+	meter_count(c->proxy->o.meter, METER_RELAYED_OUT, bytes_out);
+	meter_count(c->proxy->o.meter, METER_RELAYED_IN, bytes_in);
 	a->bytes_out += bytes_out;
 	a->bytes_in += bytes_in;
 	return 0;

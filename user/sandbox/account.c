@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../base/cleanup.h"
+#include "../base/meter.h"
 
 #define COUNT_LIMIT_MS 500
 
@@ -44,15 +45,16 @@ static json_t *verdicts_of(const struct tally *t)
 }
 
 /* How many took up to `le_us` and longer than the row before; the last row has no bound. */
-static json_t *durations_of(const struct tally_durations *d)
+static json_t *durations_of(const struct histogram *d)
 {
 	json_t *rows = json_array();
 
-	for (size_t i = 0; i < TALLY_BUCKETS; i++)
+	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
 		json_array_append_new(rows,
 			json_pack("{s:o, s:I}", "le_us",
-				i < TALLY_N_BOUNDS ? json_integer((json_int_t)tally_bounds_us[i])
-						   : json_null(),
+				i < HISTOGRAM_N_BOUNDS
+					? json_integer((json_int_t)histogram_bounds_us[i])
+					: json_null(),
 				"count", (json_int_t)d->counts[i]));
 	return json_pack("{s:I, s:o}", "sum_us", (json_int_t)d->sum_us, "buckets", rows);
 }
@@ -79,17 +81,49 @@ static json_t *numbers_of(const struct tally *t)
 		(json_int_t)t->lost, "durations", durations);
 }
 
+/* What the worker's threads have counted, all together; it goes on with the next worker. */
+static json_t *meter_of(const struct meter *meters)
+{
+	static const char *const words[] = {
+#define X(id, word) word,
+		METER_NUMBERS(X)
+#undef X
+	};
+	static const struct {
+		const char *what, *outcome;
+	} rows[] = {
+#define X(id, what, outcome) {what, outcome},
+		METER_LATENCIES(X)
+#undef X
+	};
+	json_t *all = json_object();
+	struct meter sum = {0};
+
+	for (size_t i = 0; meters && i < HANDOFF_MAX_THREADS; i++)
+		meter_join(&sum, &meters[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		json_object_set_new(all, words[i], json_integer((json_int_t)sum.numbers[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (!json_object_get(all, rows[i].what))
+			json_object_set_new(all, rows[i].what, json_object());
+		json_object_set_new(json_object_get(all, rows[i].what), rows[i].outcome,
+			durations_of(&sum.latencies[i]));
+	}
+	return all;
+}
+
 static json_t *status_of(const struct account *a, int n_open)
 {
 	const struct sandbox *sb = a->sb;
 
-	return json_pack("{s:b, s:s, s:s, s:s, s:s, s:I, s:o, s:I, s:b, s:o, s:o, s:o}", "ok", 1,
-		"name", sb->name, "state", state_of(sb), "policy", sb->policy_path, "policy_sha256",
-		policy_sha256(sb->policy), "generation", (json_int_t)sb->generation, "grants",
-		grants_print(&sb->grants), "worker_restarts", (json_int_t)a->n_restarts,
-		"audit_failed", sb->is_audit_failed, "open_connections",
+	return json_pack("{s:b, s:s, s:s, s:s, s:s, s:I, s:o, s:I, s:b, s:o, s:o, s:o, s:o}", "ok",
+		1, "name", sb->name, "state", state_of(sb), "policy", sb->policy_path,
+		"policy_sha256", policy_sha256(sb->policy), "generation",
+		(json_int_t)sb->generation, "grants", grants_print(&sb->grants), "worker_restarts",
+		(json_int_t)a->n_restarts, "audit_failed", sb->is_audit_failed, "open_connections",
 		n_open < 0 ? json_null() : json_integer(n_open), "totals",
-		numbers_of(audit_sink_tally(sb->sink)), "canary", canary_print(a->canary));
+		numbers_of(audit_sink_tally(sb->sink)), "canary", canary_print(a->canary), "meter",
+		meter_of(sb->meters));
 }
 
 /* --- waiting for the worker */

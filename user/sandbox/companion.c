@@ -52,6 +52,7 @@ static void hand_all(struct handing *h, const struct companion_plan *plan, int c
 	hand(h, plan->wake_fd, HANDOFF_FD_WAKE);
 	hand(h, plan->secrets_fd >= 0 ? plan->secrets_fd : null, HANDOFF_FD_SECRETS);
 	hand(h, plan->roots_fd >= 0 ? plan->roots_fd : null, HANDOFF_FD_ROOTS);
+	hand(h, plan->meters_fd >= 0 ? plan->meters_fd : null, HANDOFF_FD_METERS);
 	for (int i = 0; i < HANDOFF_MAX_THREADS; i++)
 		hand(h, plan->ring_fds[i], HANDOFF_FD_RINGS + i);
 	for (int i = 0; i < HANDOFF_LISTENER_COUNT; i++)

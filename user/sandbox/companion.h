@@ -25,8 +25,8 @@ struct companion_plan {
 	const char *command; /* hidden command; NULL: COMPANION_COMMAND */
 	const char *name;    /* of the sandbox, for ps */
 	int settings_fd, state_fd, policy_fd, wake_fd;
-	int grants_fd, secrets_fd, roots_fd; /* -1: none */
-	int ring_fds[HANDOFF_MAX_THREADS];   /* -1 behind the last */
+	int grants_fd, secrets_fd, roots_fd, meters_fd; /* -1: none */
+	int ring_fds[HANDOFF_MAX_THREADS];              /* -1 behind the last */
 	const struct netns_listeners *listeners;
 };
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "../base/meter.h"
 #include "../dns/resolve.h"
 #include "../kernel/link.h"
 #include "../policy/overlay.h"
@@ -106,6 +107,23 @@ static int make_state(struct sandbox *sb)
 	return seal(fd, F_SEAL_FUTURE_WRITE);
 }
 
+/* Its size is sealed: a worker that cut it would end us. */
+static int make_meters(struct sandbox *sb)
+{
+	const size_t size = HANDOFF_MAX_THREADS * sizeof(struct meter);
+	int fd = memfd_create("nej-meters", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	void *p;
+
+	sb->companion_plan.meters_fd = fd;
+	if (fd < 0 || ftruncate(fd, (off_t)size) < 0)
+		return -errno;
+	p = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	sb->meters = p;
+	return seal(fd, 0);
+}
+
 /* The policy's own: what it inspects needs roots, what it hands out must be there. */
 static int make_trust(struct sandbox *sb)
 {
@@ -123,6 +141,8 @@ int equip_worker(struct sandbox *sb)
 
 	if (r >= 0)
 		r = make_state(sb);
+	if (r >= 0)
+		r = make_meters(sb);
 	if (r >= 0)
 		r = make_trust(sb);
 	sb->companion_plan.name = sb->name;

@@ -437,6 +437,7 @@ int gateway_open(const struct gateway_options *options, struct gateway *g)
 			.secrets_fd = -1,
 			.grants_fd = -1,
 			.roots_fd = -1,
+			.meters_fd = -1,
 			.listeners = &g->listeners},
 	};
 	memset(g->plan.ring_fds, -1, sizeof(g->plan.ring_fds));

@@ -55,6 +55,7 @@ struct lane {
 struct runtime {
 	const struct handoff *handoff;
 	const struct handoff_state *state;
+	struct meter *meters;  /* one a lane */
 	struct policy *policy; /* at the start; from then on turn's */
 	struct turn turn;
 	struct context *tls;
@@ -156,9 +157,9 @@ static void on_given(
 
 /* --- building */
 
-static const void *map_shared(int fd, size_t len)
+static void *map_shared(int fd, size_t len, int prot)
 {
-	void *p = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);
+	void *p = mmap(NULL, len, prot, MAP_SHARED, fd, 0);
 
 	return p == MAP_FAILED ? NULL : p;
 }
@@ -219,7 +220,10 @@ static int lane_build(struct lane *lane, size_t i)
 		r = session_io_new(rt->tls, &lane->tls);
 	if (r < 0)
 		return r;
+	if (lane->tls)
+		session_io_measure(lane->tls, &rt->meters[i]);
 	options.tls = lane->tls;
+	options.meter = &rt->meters[i];
 	options.secrets = rt->secrets;
 	r = proxy_new(&options, &lane->proxy);
 	if (r >= 0)
@@ -284,6 +288,7 @@ static int stub_build(struct runtime *rt)
 		.resolve = rt->lanes[0].resolve,
 		.on_denial = on_denial,
 		.may_answer = may_answer,
+		.meter = &rt->meters[0],
 		.arg = rt,
 	};
 	int r = learn_new(rt->lanes[0].loop, HANDOFF_FD_CONTROL, &rt->learn);
@@ -344,9 +349,11 @@ static int build(struct runtime *rt, const char **ret_step)
 	int r;
 
 	*ret_step = "settings";
-	rt->handoff = map_shared(HANDOFF_FD_SETTINGS, sizeof(*rt->handoff));
-	rt->state = map_shared(HANDOFF_FD_STATE, sizeof(*rt->state));
-	if (!rt->handoff || !rt->state || rt->handoff->n_threads < 1 ||
+	rt->handoff = map_shared(HANDOFF_FD_SETTINGS, sizeof(*rt->handoff), PROT_READ);
+	rt->state = map_shared(HANDOFF_FD_STATE, sizeof(*rt->state), PROT_READ);
+	rt->meters = map_shared(HANDOFF_FD_METERS, HANDOFF_MAX_THREADS * sizeof(*rt->meters),
+		PROT_READ | PROT_WRITE);
+	if (!rt->handoff || !rt->state || !rt->meters || rt->handoff->n_threads < 1 ||
 		rt->handoff->n_threads > HANDOFF_MAX_THREADS)
 		return -EINVAL;
 	*ret_step = "the policy";

@@ -38,6 +38,7 @@ void stage_begin(struct sandbox *sb, const struct sandbox_options *options)
 		.anchors.fds = {-1, -1, -1},
 		.companion_plan.secrets_fd = -1,
 		.companion_plan.roots_fd = -1,
+		.companion_plan.meters_fd = -1,
 	};
 	memset(sb->listeners.fds, -1, sizeof(sb->listeners.fds));
 	syscall(SYS_close_range, 3, ~0u, 0);

@@ -159,7 +159,18 @@ enum session_failure session_failure(const struct session *s)
 
 /* --- handshake */
 
-int session_handshake(struct session *s, int fd)
+static void time_it(struct session *s, bool is_done)
+{
+	enum meter_latency what = s->is_server
+		? (is_done ? METER_TLS_CLIENT_DONE : METER_TLS_CLIENT_FAILED)
+		: (is_done ? METER_TLS_ORIGIN_DONE : METER_TLS_ORIGIN_FAILED);
+
+	if (s->since_ns)
+		meter_time(s->io->meter, what, s->since_ns);
+	s->since_ns = 0;
+}
+
+static int step(struct session *s, int fd)
 {
 	int n, error, r;
 
@@ -184,6 +195,15 @@ int session_handshake(struct session *s, int fd)
 			"client refused our certificate: it closed the connection in the middle "
 			"of the handshake");
 	return fail(s, error);
+}
+
+int session_handshake(struct session *s, int fd)
+{
+	int r = step(s, fd);
+
+	if (r != 0)
+		time_it(s, r > 0);
+	return r;
 }
 
 enum session_alpn session_alpn(const struct session *s)

@@ -17,9 +17,12 @@
 
 struct session;
 struct session_io; /* of one thread: what is about to be sent */
+struct meter;
 
 int session_io_new(struct context *cx, struct session_io **ret);
 void session_io_free(struct session_io *io);
+/* Handshakes are timed there. */
+void session_io_measure(struct session_io *io, struct meter *meter);
 
 enum session_alpn {
 	SESSION_ALPN_NONE = 0,

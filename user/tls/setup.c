@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "../base/cleanup.h"
+#include "../base/clock.h"
 #include "ca.h"
 #include "session.h"
 #include "state.h"
@@ -191,6 +192,11 @@ void session_io_free(struct session_io *io)
 
 /* --- sessions */
 
+void session_io_measure(struct session_io *io, struct meter *meter)
+{
+	io->meter = meter;
+}
+
 static struct session *make(struct session_io *io, SSL_CTX *ctx, bool is_server)
 {
 	_cleanup_(session_free_ptr)
@@ -201,6 +207,7 @@ static struct session *make(struct session_io *io, SSL_CTX *ctx, bool is_server)
 		return NULL;
 	s->io = io;
 	s->is_server = is_server;
+	s->since_ns = clock_monotonic_ns();
 	s->ssl = SSL_new(ctx);
 	bio = s->ssl ? BIO_new(method) : NULL;
 	if (!bio)
@@ -216,6 +223,10 @@ void session_free(struct session *s)
 {
 	if (!s)
 		return;
+	if (s->since_ns)
+		meter_time(s->io->meter,
+			s->is_server ? METER_TLS_CLIENT_FAILED : METER_TLS_ORIGIN_FAILED,
+			s->since_ns);
 	/* else OpenSSL takes the session for a bad one and forbids to resume it */
 	if (s->ssl && !s->failure)
 		SSL_set_shutdown(s->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);

@@ -9,18 +9,21 @@
 #include <openssl/ssl.h>
 
 #include "../base/buf.h"
+#include "../base/meter.h"
 #include "session.h"
 #include "tickets.h"
 
 struct session_io {
 	struct context *cx;
-	struct buf tx; /* records that OpenSSL wrote in this call */
+	struct buf tx;       /* records that OpenSSL wrote in this call */
+	struct meter *meter; /* NULL */
 };
 
 struct session {
 	SSL *ssl;
 	struct session_io *io;
 	struct session *below; /* instead of the plain socket; owned */
+	uint64_t since_ns;     /* that it was made; 0: its handshake is over */
 	int fd;                /* during a call */
 	int error;             /* negative errno of the socket */
 	struct buf first; /* the client's first bytes, read by somebody else; until the handshake */

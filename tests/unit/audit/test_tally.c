@@ -85,11 +85,11 @@ static void allowed_attempt_has_one_duration_and_its_bytes_once(void **state)
 	tally_add(&t, &ended);
 	ended.kind = AUDIT_NETWORK_ALLOWED; /* and one that was read of when it had */
 	tally_add(&t, &ended);
-	for (size_t i = 0; i < TALLY_BUCKETS; i++)
+	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
 		n += t.durations[TALLY_ALLOWED].counts[i];
 	assert_int_equal(n, 2);
 	assert_int_equal(t.durations[TALLY_ALLOWED].sum_us, 8000);
-	assert_int_equal(t.durations[TALLY_ALLOWED].counts[TALLY_BOUND_5000], 2);
+	assert_int_equal(t.durations[TALLY_ALLOWED].counts[HISTOGRAM_BOUND_5000], 2);
 	assert_int_equal(t.bytes_out, 20);
 	assert_int_equal(t.bytes_in, 400);
 	assert_int_equal(t.tls, 2);
@@ -108,7 +108,7 @@ static void no_claim_makes_a_number_go_round(void **state)
 		t.verdicts[TALLY_BLOCKED][AUDIT_LAYER_PROXY][NEJ_REASON_NO_RULE], INT64_MAX);
 	assert_int_equal(t.bytes_in, INT64_MAX);
 	assert_int_equal(t.durations[TALLY_BLOCKED].sum_us, INT64_MAX);
-	assert_int_equal(t.durations[TALLY_BLOCKED].counts[TALLY_N_BOUNDS], 3);
+	assert_int_equal(t.durations[TALLY_BLOCKED].counts[HISTOGRAM_N_BOUNDS], 3);
 	e.layer = 200;
 	e.reason = 250;
 	tally_add(&t, &e); /* nothing out of bounds */

@@ -14,18 +14,30 @@
 
 #define ODD_NAME "a\\b\"c\nd} 1"
 
+static json_t *histogram(int few, int many)
+{
+	return json_pack("{s:i, s:[{s:i, s:i}, {s:n, s:i}]}", "sum_us", 1500000, "buckets", "le_us",
+		100, "count", few, "le_us", "count", many);
+}
+
+static json_t *meter(void)
+{
+	return json_pack("{s:i, s:i, s:i, s:{s:o}, s:{s:o, s:o}, s:{s:o}, s:{s:o}}", "connections",
+		12, "relayed_out", 10, "relayed_in", 20, "connect", "connected", histogram(1, 0),
+		"dns", "noerror", histogram(5, 1), "nxdomain", histogram(2, 0), "tls_client",
+		"failed", histogram(0, 3), "tls_origin", "done", histogram(8, 0));
+}
+
 static json_t *sandbox(const char *name, int n)
 {
-	return json_pack("{s:s, s:b, s:s, s:s, s:i, s:i, s:i, s:b, s:{s:i, s:i, s:i},"
-			 " s:{s:[{s:s, s:s, s:s, s:i}], s:i, s:i, s:i, s:i, s:i,"
-			 " s:{s:{s:i, s:[{s:i, s:i}, {s:n, s:i}]}}}}",
+	return json_pack("{s:s, s:b, s:s, s:s, s:i, s:i, s:i, s:b, s:{s:i, s:i, s:i, s:{s:i}},"
+			 " s:{s:[{s:s, s:s, s:s, s:i}], s:i, s:i, s:i, s:{s:o}}, s:o}",
 		"name", name, "live", 1, "state", "halted", "policy_sha256", "0011", "generation",
 		2, "open_connections", n, "worker_restarts", 1, "audit_failed", 0, "counters",
-		"redirected", 5, "dropped_packets", 0, "events_lost", 0, "totals", "verdicts",
-		"verdict", "blocked", "layer", "dns", "reason", "no-rule", "count", n, "bytes_out",
-		10, "bytes_in", 20, "dns_denied", n, "tls", 0, "unrecorded", 0, "durations",
-		"blocked", "sum_us", 1500000, "buckets", "le_us", 100, "count", 3, "le_us", "count",
-		4);
+		"redirected", 5, "dropped_packets", 0, "events_lost", 0, "refused", "udp", n,
+		"totals", "verdicts", "verdict", "blocked", "layer", "dns", "reason", "no-rule",
+		"count", n, "dns_denied", n, "tls", 0, "unrecorded", 0, "durations", "blocked",
+		histogram(3, 4), "meter", meter());
 }
 
 /* --- a reader that knows no mercy */
@@ -33,6 +45,8 @@ static json_t *sandbox(const char *name, int n)
 struct reader {
 	const char *at;
 	char family[64], type[16];
+	double last;       /* of the histogram being read: its newest bucket, -1 before */
+	bool is_full;      /* and that one has no bound */
 	char seen[32][64]; /* families that are over: none may come again */
 	size_t n_seen, n_samples;
 };
@@ -68,6 +82,24 @@ static void take_quoted(struct reader *r)
 	take(r, "\"");
 }
 
+/* Buckets hold those below as well, and the last one holds all. */
+static void check_histogram(struct reader *r, const char *suffix, bool is_last, double value)
+{
+	if (!strcmp(suffix, "_bucket")) {
+		assert_false(r->is_full);
+		assert_true(value >= r->last);
+		r->last = value;
+		r->is_full = is_last;
+		return;
+	}
+	assert_true(r->is_full);
+	if (!strcmp(suffix, "_count")) {
+		assert_true(value == r->last);
+		r->last = -1;
+		r->is_full = false;
+	}
+}
+
 static void take_labels(struct reader *r, bool *ret_has_le)
 {
 	char last[64] = "", name[64];
@@ -88,7 +120,9 @@ static void take_labels(struct reader *r, bool *ret_has_le)
 static void take_sample(struct reader *r)
 {
 	bool is_histogram = !strcmp(r->type, "histogram"), has_le;
+	const char *labels;
 	char name[64], *end;
+	double value;
 	size_t len = strlen(r->family);
 
 	take_name(r, name);
@@ -98,10 +132,14 @@ static void take_sample(struct reader *r)
 			!strcmp(name + len, "_count"));
 	else
 		assert_int_equal(name[len], 0);
+	labels = r->at;
 	take_labels(r, &has_le);
 	assert_int_equal(has_le, is_histogram && !strcmp(name + len, "_bucket"));
 	assert_true(isdigit((unsigned char)*r->at));
-	strtod(r->at, &end);
+	value = strtod(r->at, &end);
+	if (is_histogram)
+		check_histogram(r, name + len,
+			memmem(labels, (size_t)(r->at - labels), "le=\"+Inf\"", 9), value);
 	r->at = end;
 	take(r, "\n");
 	r->n_samples++;
@@ -123,6 +161,8 @@ static void take_family(struct reader *r)
 	assert_string_equal(name, r->family);
 	take(r, " ");
 	take_name(r, r->type);
+	r->last = -1;
+	r->is_full = false;
 	assert_true(!strcmp(r->type, "counter") || !strcmp(r->type, "gauge") ||
 		!strcmp(r->type, "histogram"));
 	if (!strcmp(r->type, "counter"))
@@ -178,6 +218,15 @@ static void numbers_have_their_labels(void **state)
 		"nej_attempt_duration_seconds_sum{sandbox=\"agent\",verdict=\"blocked\"} "
 		"1.500000\n",
 		"nej_attempt_duration_seconds_count{sandbox=\"agent\",verdict=\"blocked\"} 7\n",
+		"nej_connections_total{sandbox=\"agent\"} 12\n",
+		"nej_connect_duration_seconds_count{sandbox=\"agent\",outcome=\"connected\"} 1\n",
+		"nej_dns_answer_duration_seconds_bucket{sandbox=\"agent\",rcode=\"noerror\","
+		"le=\"+Inf\"} 6\n",
+		"nej_tls_handshake_duration_seconds_count{sandbox=\"agent\",side=\"client\","
+		"outcome=\"failed\"} 3\n",
+		"nej_tls_handshake_duration_seconds_sum{sandbox=\"agent\",side=\"origin\","
+		"outcome=\"done\"} 1.500000\n",
+		"nej_kernel_refused_total{sandbox=\"agent\",reason=\"udp\"} 7\n",
 	};
 	json_t *all = json_pack("[o, o]", sandbox("agent", 7), sandbox(ODD_NAME, 0));
 	struct buf out;

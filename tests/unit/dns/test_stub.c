@@ -141,6 +141,34 @@ static void every_type_gets_its_answer_in_every_mode(void **state)
 	}
 }
 
+static uint64_t count_timed(enum meter_latency what)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+		n += __atomic_load_n(&w.meter.latencies[what].counts[i], __ATOMIC_RELAXED);
+	return n;
+}
+
+/* By what came of them: at once, after a question upstream, over TCP. */
+static void answers_are_timed(void **state)
+{
+	static struct reply r;
+
+	(void)state;
+	start(RESOLVE, zone);
+	ask("api.allowed.test", DNSMSG_A, &r);
+	ask("api.allowed.test", DNSMSG_A, &r);
+	ask("evil.test", DNSMSG_A, &r);
+	ask("none.pkg.test", DNSMSG_A, &r);
+	ask("fail.pkg.test", DNSMSG_A, &r);
+	stop();
+	assert_int_equal(count_timed(METER_DNS_NOERROR), 2);
+	assert_int_equal(count_timed(METER_DNS_NXDOMAIN), 2);
+	assert_int_equal(count_timed(METER_DNS_OTHER), 1);
+	assert_true(w.meter.latencies[METER_DNS_NOERROR].sum_us < 60000000);
+}
+
 static bool has_bytes(const struct reply *r, const char *bytes)
 {
 	return memmem(r->msg, r->len, bytes, strlen(bytes));
@@ -541,6 +569,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_type_gets_its_answer_in_every_mode),
+		cmocka_unit_test(answers_are_timed),
 		cmocka_unit_test(service_records_lose_addresses_and_keys),
 		cmocka_unit_test(denied_name_is_explained),
 		cmocka_unit_test(synthetic_address_is_stable_and_has_its_name),

@@ -64,6 +64,7 @@ static struct world {
 	struct resolve *resolve;
 	struct stub *stub;
 	struct learn *learn;
+	struct meter meter;
 	int learn_fds[2]; /* the worker's end, the supervisor's */
 	pthread_mutex_t lock;
 	struct denial denials[1024];
@@ -373,6 +374,8 @@ static inline void start(const char *policy, const struct row *rows)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, w.learn_fds), 0);
 	assert_int_equal(learn_new(w.loop, w.learn_fds[0], &w.learn), 0);
 	o.learn = w.learn;
+	w.meter = (struct meter){0};
+	o.meter = &w.meter;
 	assert_int_equal(stub_new(&o, &w.stub), 0);
 	open_pair(&udp, &tcp, &w.port);
 	assert_int_equal(stub_add_udp(w.stub, udp), 0);

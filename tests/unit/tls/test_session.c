@@ -203,6 +203,40 @@ static void protocol_is_agreed_or_refused(void **state)
 	}
 }
 
+static uint64_t count_timed(const struct meter *m, enum meter_latency what)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+		n += m->latencies[what].counts[i];
+	return n;
+}
+
+/* Once each: done, failed, and given up in the middle. */
+static void handshakes_are_timed(void **state)
+{
+	struct meter of_server = {0}, of_client = {0};
+	struct pair *p = *state;
+	int server, client;
+
+	session_io_measure(p->io, &of_server);
+	session_io_measure(p->other_io, &of_client);
+	begin(p, "a.example", "a.example", 1, 1, true);
+	shake(p, &server, &client);
+	assert_int_equal(server, 1);
+	begin(p, "a.example", "b.example", 1, 1, true);
+	shake(p, &server, &client);
+	begin(p, "a.example", "a.example", 1, 1, true);
+	assert_int_equal(session_handshake(p->client, p->fds[1]), 0);
+	drop(p);
+	session_io_measure(p->io, NULL);
+	session_io_measure(p->other_io, NULL);
+	assert_int_equal(count_timed(&of_client, METER_TLS_ORIGIN_DONE), 1);
+	assert_int_equal(count_timed(&of_client, METER_TLS_ORIGIN_FAILED), 2);
+	assert_int_equal(count_timed(&of_server, METER_TLS_CLIENT_DONE), 1);
+	assert_int_equal(count_timed(&of_server, METER_TLS_CLIENT_FAILED), 2);
+}
+
 /* Reads until there is nothing more. */
 static size_t read_all(struct session *s, int fd, char *out, size_t size)
 {
@@ -431,6 +465,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(name_and_address_are_verified, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			unknown_authority_is_refused_and_both_sides_know, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(handshakes_are_timed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(protocol_is_agreed_or_refused, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			bytes_arrive_whole_whatever_the_socket_takes, set_up, tear_down),
