@@ -271,9 +271,23 @@ static int confine(const struct ocistate *s, const char *policy, const char *nam
 	return r;
 }
 
+/* A runtime that died ran no poststop; the sandbox ended with the container's cgroup. */
+static int forget_earlier(const struct ocistate *s)
+{
+	static struct state earlier;
+	char name[NAME_BYTES];
+
+	if (record_read(s->id, name) < 0)
+		return 0;
+	if (state_read(name, &earlier) < 0 || !earlier.is_live)
+		return oci_release(s);
+	log_error("container %s is in the sandbox %s already", s->id, name);
+	return SANDBOX_EXIT_FAILED;
+}
+
 int oci_confine(const struct ocistate *s, const struct oci_plan *plan)
 {
-	char policy[PATH_MAX], name[NAME_BYTES], other[NAME_BYTES];
+	char policy[PATH_MAX], name[NAME_BYTES];
 	int r = find_policy(s, plan, policy);
 
 	if (r)
@@ -285,11 +299,9 @@ int oci_confine(const struct ocistate *s, const struct oci_plan *plan)
 	r = find_pod(s);
 	if (r || !*policy)
 		return r < 0 ? -r : 0;
-	if (record_read(s->id, other) >= 0) {
-		log_error("container %s is in the sandbox %s already", s->id, other);
-		return SANDBOX_EXIT_FAILED;
-	}
-	r = choose_name(s, name);
+	r = forget_earlier(s);
+	if (!r)
+		r = choose_name(s, name);
 	return r ? r : confine(s, policy, name);
 }
 

@@ -23,5 +23,10 @@ runc exec "$ID" sh -c 'echo >/tmp/go'
 eventually bash -c "runc state '$ID' | grep -q stopped"
 expect 0 '' runtime runc delete "$ID"
 nothing_stays
+# A runtime that died had no poststop: its container starts again all the same.
+mkdir -p /run/nej/.oci && printf %s "$NAME" >"/run/nej/.oci/$ID"
+bundle nej.policy="$E2E/policy.yaml" nej.name="$NAME" -- echo again
+expect 0 again runtime runc run --bundle "$BUNDLE" "$ID"
+nothing_stays
 evil_saw_nothing
 verified

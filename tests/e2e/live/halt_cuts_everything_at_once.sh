@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Halted, nothing new begins and what was open ends; resumed, the policy decides as before.
+# --all is for all of /run/nej: here one of its own.
+[ -n "${OWN_RUN:-}" ] || OWN_RUN=1 exec unshare -m bash "$0"
+mkdir -p /run/nej && mount -t tmpfs nej /run/nej
 . "$(dirname "$0")/../lib.sh"
 policy <<<'{version: 1, rules: [allow: api.allowed.test]}'
 inside bash -c "

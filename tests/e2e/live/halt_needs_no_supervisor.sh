@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Halted while its supervisor hangs, and after it died: nothing new begins, what was open stands still,
 # and the answer comes soon. A supervisor that goes on takes the halt over; resume ends it.
-# alone
+# --all is for all of /run/nej: here one of its own.
+[ -n "${OWN_RUN:-}" ] || OWN_RUN=1 exec unshare -m bash "$0"
+mkdir -p /run/nej && mount -t tmpfs nej /run/nej
 . "$(dirname "$0")/../lib.sh"
 policy <<<'{version: 1, rules: [allow: api.allowed.test, {allow: "93.184.216.38:7", transport: kernel}]}'
 target
