@@ -201,6 +201,11 @@ static void report(const struct attachment *a)
 		log_warning("%u descriptors could not be looked at (pidfd_getfd, Linux 5.6): a "
 			    "socket that was passed in from outside would not be seen",
 			s->n_unreadable);
+	if (s->n_elsewhere)
+		log_warning("processes or sockets are in %u other network namespaces: from there "
+			    "nothing reaches nej's proxy, so nothing at all; --pid names the "
+			    "process whose namespace is meant",
+			s->n_elsewhere);
 	if (a->target.n_raw && a->target.net != TARGET_NET_NONE)
 		log_warning("%u processes have CAP_NET_RAW: packet sockets (AF_PACKET) pass every "
 			    "hook; start them without it (--cap-drop NET_RAW)",

@@ -5,6 +5,8 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/kcmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +16,15 @@
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "../base/file.h"
+
+#define FDINFO_MAX_BYTES (1u << 20)
+#define PIDFD_OF_THREAD O_EXCL /* PIDFD_THREAD of Linux 6.9 */
 
 struct walk {
 	const struct held_plan *plan;
-	pid_t pid;
-	int pidfd;
+	pid_t pid, tid;
+	int pidfd; /* of tid; -1: not to be had */
 };
 
 static bool fill(struct held_socket *s)
@@ -39,11 +45,69 @@ static bool fill(struct held_socket *s)
 	return s->domain != AF_UNIX && s->domain != AF_NETLINK;
 }
 
-static void look_at(const struct walk *w, int number)
+/* --- where no descriptor leads */
+
+static uint32_t inode_of(const char *link)
+{
+	const char *number = strstr(link, "socket:[");
+
+	return number ? (uint32_t)strtoul(number + strlen("socket:["), NULL, 10) : 0;
+}
+
+/* SCM_RIGHTS that nobody has received: /proc tells since Linux 5.11, also of a listener's clients. */
+static void look_into_queue(const struct walk *w, int fd)
+{
+	_cleanup_free_ char *text = NULL;
+	char path[64];
+	const char *n;
+	size_t len;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	if (file_read(path, FDINFO_MAX_BYTES, &text, &len) < 0)
+		return;
+	n = strstr(text, "\nscm_fds:");
+	if (n && atoi(n + strlen("\nscm_fds:")) > 0)
+		w->plan->on_hidden(w->plan->arg, w->pid, 0,
+			"descriptors that are on their way through a Unix socket");
+}
+
+/* What is registered stays open when its descriptor is closed. */
+static void look_into_ring(const struct walk *w, int number)
+{
+	_cleanup_free_ char *text = NULL;
+	char path[64];
+	char *line, *rest;
+	size_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", w->tid, number);
+	if (file_read(path, FDINFO_MAX_BYTES, &text, &len) < 0)
+		return;
+	line = strstr(text, "\nUserFiles:");
+	line = line ? strtok_r(line, "\n", &rest) : NULL;
+	while (line && (line = strtok_r(NULL, "\n", &rest)) && *line == ' ') {
+		uint32_t inode = inode_of(line);
+
+		/* before Linux 6.11 only the protocol's name */
+		if (inode || strstr(line, ": TCP") || strstr(line, ": UDP") ||
+			strstr(line, ": RAW"))
+			w->plan->on_hidden(w->plan->arg, w->pid, inode,
+				"a socket that is registered with io_uring alone");
+	}
+}
+
+/* --- descriptors */
+
+static void look_at(const struct walk *w, int number, const char *link)
 {
 	struct held_socket s = {.pid = w->pid, .domain = -1};
-	_cleanup_close_ int fd = (int)syscall(SYS_pidfd_getfd, w->pidfd, number, 0);
+	_cleanup_close_ int fd = -1;
 
+	if (w->pidfd < 0) {
+		w->plan->on_hidden(w->plan->arg, w->pid, inode_of(link),
+			"a socket in a thread with descriptors of its own");
+		return;
+	}
+	fd = (int)syscall(SYS_pidfd_getfd, w->pidfd, number, 0);
 	if (fd < 0) {
 		/* closed or gone meanwhile is no matter */
 		if (errno != EBADF && errno != ESRCH)
@@ -53,6 +117,8 @@ static void look_at(const struct walk *w, int number)
 	s.fd = fd;
 	if (fill(&s) && (!w->plan->has_uid || s.uid == w->plan->uid))
 		w->plan->on_socket(w->plan->arg, &s);
+	if (s.domain == AF_UNIX && w->plan->on_hidden)
+		look_into_queue(w, fd);
 }
 
 static void walk_descriptors(const struct walk *w)
@@ -61,15 +127,49 @@ static void walk_descriptors(const struct walk *w)
 	DIR *dir;
 	struct dirent *entry;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", w->pid);
+	snprintf(path, sizeof(path), "/proc/%d/fd", w->tid);
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir))) {
 		ssize_t n = isdigit((unsigned char)entry->d_name[0])
 			? readlinkat(dirfd(dir), entry->d_name, link, sizeof(link) - 1)
 			: -1;
 
-		if (n > 0 && strncmp(link, "socket:", 7) == 0)
-			look_at(w, atoi(entry->d_name));
+		if (n <= 0)
+			continue;
+		link[n] = 0;
+		if (strncmp(link, "socket:", 7) == 0)
+			look_at(w, atoi(entry->d_name), link);
+		else if (w->plan->on_hidden && strstr(link, "[io_uring]"))
+			look_into_ring(w, atoi(entry->d_name));
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static bool shares_descriptors(pid_t pid, pid_t tid)
+{
+	return syscall(SYS_kcmp, pid, tid, KCMP_FILES, 0, 0) == 0;
+}
+
+/* unshare(CLONE_FILES) in a thread: the process's own list does not have them. */
+static void walk_threads(const struct walk *leader)
+{
+	char path[64];
+	struct dirent *entry;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", leader->pid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		struct walk w = *leader;
+
+		w.tid = atoi(entry->d_name);
+		if (w.tid <= 0 || w.tid == leader->pid || shares_descriptors(w.pid, w.tid))
+			continue;
+		w.pidfd = (int)syscall(SYS_pidfd_open, w.tid, PIDFD_OF_THREAD);
+		if (w.pidfd >= 0 || w.plan->on_hidden)
+			walk_descriptors(&w);
+		cleanup_close(&w.pidfd);
 	}
 	if (dir)
 		closedir(dir);
@@ -87,7 +187,7 @@ static bool is_of_user(pid_t pid, uid_t uid)
 static void walk_process(void *arg, pid_t pid)
 {
 	const struct held_plan *plan = arg;
-	struct walk w = {.plan = plan, .pid = pid};
+	struct walk w = {.plan = plan, .pid = pid, .tid = pid};
 	_cleanup_close_ int pidfd = -1;
 
 	if (plan->has_uid && !is_of_user(pid, plan->uid))
@@ -99,6 +199,7 @@ static void walk_process(void *arg, pid_t pid)
 		return; /* it ended */
 	w.pidfd = pidfd;
 	walk_descriptors(&w);
+	walk_threads(&w);
 }
 
 static void walk_folder(void *arg, int dir_fd)

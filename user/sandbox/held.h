@@ -30,6 +30,8 @@ struct held_plan {
 	/* Each process first, then its sockets. May be NULL. */
 	void (*on_process)(void *arg, pid_t pid);
 	void (*on_socket)(void *arg, const struct held_socket *socket);
+	/* Where a socket may be that no descriptor leads to: with its inode, or 0. May be NULL. */
+	void (*on_hidden)(void *arg, pid_t pid, uint32_t inode, const char *what);
 	/* A descriptor that cannot be looked at (before Linux 5.6, or a lock on ptrace). */
 	void (*on_closed)(void *arg, pid_t pid);
 	void *arg;

@@ -21,8 +21,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "../base/cleanup.h"
 #include "../base/clock.h"
@@ -34,6 +37,9 @@
 #define MAX_NETNS 64
 #define STATE_LISTEN 10 /* TCP_LISTEN of linux/tcp_states.h */
 #define PROTO_MPTCP 262
+#define MAX_HIDDEN 64
+#define HIDDEN_TRIES 10 /* what is on its way arrives, as a rule */
+#define HIDDEN_WAIT_MS 50
 
 struct known {
 	struct htab_node node;
@@ -53,6 +59,13 @@ struct netns {
 	int fd;
 };
 
+/* A socket may be there that no descriptor leads to. */
+struct hidden {
+	pid_t pid;
+	uint32_t inode; /* 0: not known */
+	const char *what;
+};
+
 struct sweeper {
 	const struct sweep_plan *plan;
 	struct sweep_result *result;
@@ -66,6 +79,8 @@ struct sweeper {
 	struct found *found;
 	size_t n_found, cap_found;
 	int round;
+	struct hidden hidden[MAX_HIDDEN];
+	size_t n_hidden;
 };
 
 /* Room for one more of an array; false: no memory, and the sweep is a failure. */
@@ -217,13 +232,28 @@ static void on_unreadable(void *arg, pid_t pid)
 	s->result->n_unreadable++;
 }
 
-static void call_off(struct sweeper *s, const struct held_socket *h, const char *what)
+static void call_off(struct sweeper *s, pid_t pid, const char *what)
 {
 	if (!s->is_off)
 		snprintf(s->why, SWEEP_WHY_BYTES,
-			"process %d holds %s: end it, or that process, and try again", h->pid,
-			what);
+			"process %d holds %s: end it, or that process, and try again", pid, what);
 	s->is_off = true;
+}
+
+static void on_hidden(void *arg, pid_t pid, uint32_t inode, const char *what)
+{
+	struct sweeper *s = arg;
+
+	if (s->n_hidden < MAX_HIDDEN)
+		s->hidden[s->n_hidden++] = (struct hidden){pid, inode, what};
+}
+
+/* Processes may have left where their sockets are. */
+static void add_netns_of(struct sweeper *s, const struct held_socket *h)
+{
+	_cleanup_close_ int fd = ioctl(h->fd, SIOCGSKNS);
+
+	add_netns(s, fd);
 }
 
 static void on_check(void *arg, const struct held_socket *h)
@@ -231,11 +261,13 @@ static void on_check(void *arg, const struct held_socket *h)
 	struct sweeper *s = arg;
 	const struct sweep_plan *plan = s->plan;
 
+	if (is_transport(h))
+		add_known(s, h);
 	if (h->domain == AF_PACKET)
-		call_off(s, h, "a packet socket, which passes every hook");
+		call_off(s, h->pid, "a packet socket, which passes every hook");
 	else if ((is_transport(h) || is_mptcp(h)) &&
 		!held_is_covered(h, plan->port_be, plan->has_uid ? plan->uid : (uid_t)-1))
-		call_off(s, h,
+		call_off(s, h->pid,
 			"a network socket that was made outside of the cgroup, which no hook "
 			"covers");
 }
@@ -282,6 +314,7 @@ static void on_again(void *arg, const struct held_socket *h)
 
 	if (!k || k->is_admitted)
 		return;
+	add_netns_of(s, h);
 	k->is_admitted = h->is_connected && !is_loopback(&h->peer.addr) && may_go_on(s, h);
 	s->result->n_kept += k->is_admitted;
 }
@@ -294,6 +327,7 @@ static void on_tag(void *arg, const struct held_socket *h)
 
 	if (!k || k->is_admitted)
 		return;
+	add_netns_of(s, h);
 	k->is_admitted = h->is_connected && !is_loopback(&h->peer.addr) &&
 		is_allowed(s, (uint8_t)h->protocol, &h->peer, &reason);
 	s->result->n_kept += k->is_admitted;
@@ -309,11 +343,13 @@ static void look_at_descriptors(
 		.uid = s->plan->uid,
 		.on_process = on_process,
 		.on_socket = on_socket,
+		.on_hidden = s->plan->occasion == SWEEP_ATTACH ? on_hidden : NULL,
 		.on_closed = on_unreadable,
 		.arg = s,
 	};
 
 	s->result->n_unreadable = 0;
+	s->n_hidden = 0;
 	held_each(&plan);
 }
 
@@ -498,6 +534,30 @@ static int look_at_namespaces(struct sweeper *s)
 
 /* --- all of it */
 
+/* One that a descriptor leads to as well is judged by that. */
+static const struct hidden *find_hidden(const struct sweeper *s)
+{
+	for (size_t i = 0; i < s->n_hidden; i++)
+		if (!s->hidden[i].inode || !find_known(s, s->hidden[i].inode))
+			return &s->hidden[i];
+	return NULL;
+}
+
+static void check_descriptors(struct sweeper *s)
+{
+	const struct timespec a_moment = {.tv_nsec = HIDDEN_WAIT_MS * 1000000l};
+	const struct hidden *hidden;
+
+	look_at_descriptors(s, on_check);
+	for (int i = 1; i < HIDDEN_TRIES && !s->is_off && find_hidden(s); i++) {
+		nanosleep(&a_moment, NULL);
+		look_at_descriptors(s, on_check);
+	}
+	hidden = find_hidden(s);
+	if (hidden)
+		call_off(s, hidden->pid, hidden->what);
+}
+
 static int run(struct sweeper *s)
 {
 	int r = 0;
@@ -506,11 +566,14 @@ static int run(struct sweeper *s)
 		cgroup_each(s->plan->cgroup, add_cgroup, s);
 	add_netns(s, s->plan->netns_fd);
 	if (s->plan->occasion == SWEEP_ATTACH)
-		look_at_descriptors(s, on_check);
+		check_descriptors(s);
 	if (s->is_off)
 		return -EPERM;
 	if (s->plan->occasion != SWEEP_HALT)
 		look_at_descriptors(s, s->plan->occasion == SWEEP_RELOAD ? on_again : on_tag);
+	/* on loopback there others may listen */
+	s->result->n_elsewhere = (unsigned int)(s->n_netns ? s->n_netns - 1 : 0);
+	s->result->has_strangers |= s->n_netns > 1;
 	for (; s->round < ROUNDS && r >= 0 && !s->is_failed; s->round++)
 		r = look_at_namespaces(s);
 	return s->is_failed ? -ENOMEM : r;

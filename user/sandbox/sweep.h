@@ -41,7 +41,9 @@ struct sweep_result {
 	unsigned int n_cut;
 	unsigned int n_silenced;   /* could not be ended: they just send and get nothing any more */
 	unsigned int n_unreadable; /* descriptors that could not be looked at */
-	bool has_strangers;        /* others listen in the target's network namespace */
+	unsigned int
+		n_elsewhere; /* network namespaces besides the target's: of processes, of sockets */
+	bool has_strangers;  /* others listen, or may, on a loopback that it reaches */
 };
 
 /* 0; -EPERM with a sentence why: a process holds a socket that no hook covers, and nothing was cut;
