@@ -34,6 +34,7 @@ struct attachment {
 	struct sweep_result swept;
 	bool has_own_addrs; /* lo of the target's namespace got ours */
 	bool is_on_record;
+	int caller; /* whoever waits for us to be in the background; -1 */
 };
 
 /* --- the target and its user */
@@ -295,15 +296,25 @@ static void take_apart(struct attachment *a)
 		close(a->target.netns_fd);
 }
 
+/* Whoever waits may go on, and ask for anything: a detach, a halt. */
+static void on_ready(void *arg)
+{
+	struct attachment *a = arg;
+
+	report(a);
+	background_ready(a->caller);
+	notify_ready();
+}
+
 int attach(const struct sandbox_options *options)
 {
-	static struct attachment a = {.target.netns_fd = -1};
-	int caller = -1, r;
+	static struct attachment a = {.target.netns_fd = -1, .caller = -1};
+	int r;
 
 	stage_begin(&a.sb, options);
 	a.sb.is_attached = true;
 	if (options->is_background) {
-		r = background_begin(&caller);
+		r = background_begin(&a.caller);
 		if (r >= 0)
 			return r;
 	}
@@ -312,10 +323,7 @@ int attach(const struct sandbox_options *options)
 	if (!r)
 		r = start(&a);
 	if (!r) {
-		report(&a);
-		background_ready(caller);
-		notify_ready();
-		r = supervise(&a.sb) < 0 ? SANDBOX_EXIT_FAILED : 0;
+		r = supervise(&a.sb, on_ready, &a) < 0 ? SANDBOX_EXIT_FAILED : 0;
 	}
 	take_apart(&a);
 	return r;

@@ -306,7 +306,7 @@ int launch(const struct sandbox_options *options)
 		terminal_open(&sb.terminal);
 		r = start(&sb);
 	}
-	if (!r && supervise(&sb) < 0)
+	if (!r && supervise(&sb, NULL, NULL) < 0)
 		r = SANDBOX_EXIT_FAILED;
 	if (!r) {
 		tell_resources(&sb);

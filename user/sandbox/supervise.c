@@ -547,7 +547,7 @@ static void done(struct supervisor *sv)
 	loop_free(sv->loop);
 }
 
-int supervise(struct sandbox *sb)
+int supervise(struct sandbox *sb, void (*on_ready)(void *arg), void *arg)
 {
 	struct supervisor sv = {
 		.sb = sb,
@@ -564,6 +564,8 @@ int supervise(struct sandbox *sb)
 	};
 	int r = build(&sv);
 
+	if (r >= 0 && on_ready)
+		on_ready(arg);
 	if (r >= 0) {
 		loop_timer_set(sv.loop, &sv.shed_timer, SHED_MS);
 		r = loop_run(sv.loop);

@@ -9,7 +9,7 @@
 void supervise_block_signals(struct sandbox *sb);
 
 /* Runs until the command has ended and the worker's last events are written; sb->wait_status is
- * set. 0 or negative errno. */
-int supervise(struct sandbox *sb);
+ * set. on_ready (NULL: nobody waits): from here on the control socket answers. 0 or negative errno. */
+int supervise(struct sandbox *sb, void (*on_ready)(void *arg), void *arg);
 
 #endif
