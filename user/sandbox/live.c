@@ -511,7 +511,8 @@ void live_free(struct live *l)
 {
 	if (!l)
 		return;
-	loop_timer_del(l->loop, &l->limit);
+	if (l->is_busy)
+		settle(l, -1); /* it was done; that its command has ended by it is no failure */
 	account_done(&l->account);
 	canary_free(l->canary);
 	granting_free(l->granting);
