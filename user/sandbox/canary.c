@@ -12,13 +12,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
-#include <linux/sockios.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -311,16 +309,6 @@ json_t *canary_print(const struct canary *c)
 		c->result[0] ? c->result : "not tried yet", "runs", (json_int_t)c->n_runs);
 }
 
-/* The namespace in which the listeners are, however they got there. */
-static int open_netns(const struct netns_listeners *l)
-{
-	for (int i = 0; i < HANDOFF_LISTENER_COUNT; i++)
-		if (l->fds[i] >= 0)
-			return ioctl(l->fds[i], SIOCGSKNS);
-	errno = ENOENT;
-	return -1;
-}
-
 int canary_new(struct loop *loop, struct sandbox *sb, const struct canary_hooks *hooks,
 	struct canary **ret)
 {
@@ -335,9 +323,9 @@ int canary_new(struct loop *loop, struct sandbox *sb, const struct canary_hooks 
 		.limit.on_timeout = on_limit,
 		.end = {on_end, -1},
 		.joins = sb->joins_itself};
-	c->plan.netns_fd = open_netns(&sb->listeners);
+	c->plan.netns_fd = netns_of_listeners(&sb->listeners);
 	if (c->plan.netns_fd < 0) {
-		int r = -errno;
+		int r = c->plan.netns_fd;
 
 		free(c);
 		return r;

@@ -38,31 +38,39 @@ static int open_netns(const struct sandbox *sb)
 				 : open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
 }
 
-static int look(struct sandbox *sb, enum sweep_occasion occasion, const struct policy *policy,
-	uint32_t generation)
+static struct sweep_plan plan_of(const struct sandbox *sb, enum sweep_occasion occasion, int netns)
 {
 	static const uint16_t none[] = {0};
-	_cleanup_close_ int netns = has_direct(sb) ? open_netns(sb) : -1;
-	const struct sweep_plan plan = {
+
+	return (struct sweep_plan){
 		.occasion = occasion,
-		.generation = generation,
+		.generation = sb->generation,
 		.cgroup = &sb->cgroup,
-		.policy = policy,
+		.policy = sb->policy,
 		.object = sb->object,
 		.netns_fd = netns,
 		.has_uid = sb->settings.flags & NEJ_F_SCOPE_UID,
 		.uid = sb->settings.scope_uid,
 		.is_everywhere = sb->is_attached && sb->options->is_uid_guard,
 		.own_ports = none,
-		.on_cut = occasion == SWEEP_RELOAD ? on_cut : NULL,
-		.arg = sb,
 	};
+}
+
+static int look(struct sandbox *sb, enum sweep_occasion occasion, const struct policy *policy,
+	uint32_t generation)
+{
+	_cleanup_close_ int netns = has_direct(sb) ? open_netns(sb) : -1;
+	struct sweep_plan plan = plan_of(sb, occasion, netns);
 	char why[SWEEP_WHY_BYTES] = "";
 	struct sweep_result result = {0};
 	int r;
 
 	if (!has_direct(sb))
 		return 0;
+	plan.policy = policy;
+	plan.generation = generation;
+	plan.on_cut = occasion == SWEEP_RELOAD ? on_cut : NULL;
+	plan.arg = sb;
 	r = sweep(&plan, &result, why);
 	if (r < 0)
 		log_warning("cannot end connections that went straight out: %s; nothing of them "
@@ -123,4 +131,18 @@ int change_grants(struct sandbox *sb, struct policy *overlay, bool has_ended)
 int change_cut(struct sandbox *sb)
 {
 	return look(sb, SWEEP_HALT, sb->policy, sb->generation);
+}
+
+void change_cut_inside(struct sandbox *sb)
+{
+	const struct netns_listeners *l = &sb->listeners;
+	const uint16_t ports[] = {l->proxy_port, l->eager_port, l->stub_port, 0};
+	_cleanup_close_ int netns = netns_of_listeners(l);
+	struct sweep_plan plan = plan_of(sb, SWEEP_CUT, netns);
+	char why[SWEEP_WHY_BYTES] = "";
+	struct sweep_result result = {0};
+
+	plan.own_ports = ports;
+	if (netns >= 0)
+		(void)sweep(&plan, &result, why);
 }

@@ -16,5 +16,8 @@ int change_policy(struct sandbox *sb, const struct policy *next);
 int change_grants(struct sandbox *sb, struct policy *overlay, bool has_ended);
 /* Ends all that leaves the host past the worker. How many. */
 int change_cut(struct sandbox *sb);
+/* Ends those to the worker that its own end did not reach: what the programs dropped on its way in makes
+ * the RST behind it one out of turn, which the client's kernel does not believe (RFC 5961). */
+void change_cut_inside(struct sandbox *sb);
 
 #endif

@@ -122,6 +122,8 @@ void live_on_turned(struct live *l, int value)
 {
 	if (value < 0)
 		end_worker(l->sb);
+	else if (l->sb->is_halted)
+		change_cut_inside(l->sb);
 	settle(l, value);
 	cut(l);
 }

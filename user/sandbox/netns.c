@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -265,6 +267,17 @@ static int is_alone(void *arg)
 int netns_is_alone(int netns_fd)
 {
 	return act_in(netns_fd, is_alone, NULL);
+}
+
+int netns_of_listeners(const struct netns_listeners *l)
+{
+	for (int i = 0; i < HANDOFF_LISTENER_COUNT; i++) {
+		int fd = l->fds[i] < 0 ? -1 : ioctl(l->fds[i], SIOCGSKNS);
+
+		if (l->fds[i] >= 0)
+			return fd < 0 ? -errno : fd;
+	}
+	return -ENOENT;
 }
 
 void netns_listeners_close(struct netns_listeners *l)

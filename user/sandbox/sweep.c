@@ -11,7 +11,8 @@
  *
  * At a reload look 2 asks the new policy about each socket that was admitted, and stamps those that may
  * go on with its generation, before the programs ask for it; look 3 ends the others. What leads to
- * loopback is the worker's to end. A halt is look 3 alone.
+ * loopback is the worker's to end. A halt is look 3 alone, before the worker
+ * ends its part and after.
  */
 #include "sweep.h"
 
@@ -404,11 +405,21 @@ static bool is_inside(const struct addr *a)
 		(addr_is_v4(a) ? addr_to_v4(a) == NEJ_OWN_ADDR4 : memcmp(a->b, own6, 16) == 0);
 }
 
+static bool is_own_port(const struct sweeper *s, uint16_t number)
+{
+	for (const uint16_t *port = s->plan->own_ports; *port; port++)
+		if (*port == number)
+			return true;
+	return false;
+}
+
 /* The policy of now is in the kernel's tables; what led to loopback is not ours to end. */
 static bool may_stay_open(
 	const struct sweeper *s, const struct sockdiag_socket *socket, enum nej_reason *ret_reason)
 {
 	*ret_reason = NEJ_REASON_HALTED;
+	if (s->plan->occasion == SWEEP_CUT)
+		return !is_inside(&socket->remote.addr) || !is_own_port(s, socket->remote.port);
 	if (!socket->remote.port || is_inside(&socket->remote.addr))
 		return true;
 	if (s->plan->occasion == SWEEP_HALT)
@@ -441,6 +452,7 @@ static void tell_cut(const struct sweeper *s, const struct found *f, enum nej_re
 	static const char *const details[] = {
 		[SWEEP_ATTACH] = "a connection from before the attach: ended",
 		[SWEEP_RELOAD] = "a connection that the new policy forbids: ended",
+		[SWEEP_CUT] = "halted: ended",
 		[SWEEP_HALT] = "halted: ended",
 	};
 	const char *detail = details[s->plan->occasion];
@@ -485,10 +497,7 @@ static bool is_strange(const struct sweeper *s, const struct found *f)
 {
 	if (f->is_ours || !is_listening(&f->socket))
 		return false;
-	for (const uint16_t *port = s->plan->own_ports; *port; port++)
-		if (*port == f->socket.local.port)
-			return false;
-	return true;
+	return !is_own_port(s, f->socket.local.port);
 }
 
 static int look_at_tables(struct sweeper *s, bool is_target)
@@ -569,7 +578,7 @@ static int run(struct sweeper *s)
 		check_descriptors(s);
 	if (s->is_off)
 		return -EPERM;
-	if (s->plan->occasion != SWEEP_HALT)
+	if (s->plan->occasion < SWEEP_CUT)
 		look_at_descriptors(s, s->plan->occasion == SWEEP_RELOAD ? on_again : on_tag);
 	/* on loopback there others may listen */
 	s->result->n_elsewhere = (unsigned int)(s->n_netns ? s->n_netns - 1 : 0);

@@ -17,6 +17,7 @@
 enum sweep_occasion {
 	SWEEP_ATTACH, /* meanwhile the cgroup's programs refuse everything, so nothing comes after it */
 	SWEEP_RELOAD, /* the new policy is in the maps; its generation is not yet in the settings */
+	SWEEP_CUT,    /* halted, and the worker has ended its part: what still leads to own_ports */
 	SWEEP_HALT,   /* all that leaves the host ends, whatever the policy says */
 };
 
