@@ -564,6 +564,8 @@ int supervise(struct sandbox *sb, void (*on_ready)(void *arg), void *arg)
 	};
 	int r = build(&sv);
 
+	if (r < 0)
+		log_error("cannot watch over the sandbox: %s", strerror(-r));
 	if (r >= 0 && on_ready)
 		on_ready(arg);
 	if (r >= 0) {

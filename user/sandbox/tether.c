@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Watches the folder above a cgroup for removals (inotify(7)); see tether.h. */
+/* Watches the folder above a cgroup for removals (inotify(7)); see tether.h. A user, root too, has 128
+ * inotify instances by default, less than a host may have sandboxes: without one it looks each second. */
 #include "tether.h"
 
 #include <errno.h>
@@ -12,9 +13,12 @@
 
 #include "../base/cleanup.h"
 
+#define LOOK_MS 1000
+
 struct tether {
 	struct loop *loop;
 	struct loop_io io;
+	struct loop_timer look; /* armed when there is no inotify instance */
 	const struct cgroup *cg;
 	void (*on_gone)(void *arg);
 	void *arg;
@@ -39,6 +43,20 @@ static void on_event(struct loop_io *io, uint32_t events)
 		t->on_gone(t->arg);
 }
 
+static void on_look(struct loop_timer *timer)
+{
+	struct tether *t = CONTAINER_OF(timer, struct tether, look);
+
+	loop_timer_set(t->loop, &t->look, LOOK_MS);
+	if (!is_there(t->cg))
+		t->on_gone(t->arg);
+}
+
+static bool is_used_up(int error)
+{
+	return error == EMFILE || error == ENOSPC;
+}
+
 static int watch(struct tether *t)
 {
 	char above[PATH_MAX];
@@ -50,8 +68,10 @@ static int watch(struct tether *t)
 	if (!slash || slash == above)
 		return -EINVAL;
 	*slash = 0;
+	if (fd < 0 && is_used_up(errno))
+		return loop_timer_set(t->loop, &t->look, LOOK_MS);
 	if (fd < 0 || inotify_add_watch(fd, above, IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF) < 0)
-		return -errno;
+		return is_used_up(errno) ? loop_timer_set(t->loop, &t->look, LOOK_MS) : -errno;
 	/* removed meanwhile */
 	if (!is_there(t->cg))
 		return -ENOENT;
@@ -66,8 +86,12 @@ int tether_new(struct loop *loop, const struct cgroup *cg, void (*on_gone)(void 
 
 	if (!t)
 		return -ENOMEM;
-	*t = (struct tether){
-		.loop = loop, .io = {on_event, -1}, .cg = cg, .on_gone = on_gone, .arg = arg};
+	*t = (struct tether){.loop = loop,
+		.io = {on_event, -1},
+		.look.on_timeout = on_look,
+		.cg = cg,
+		.on_gone = on_gone,
+		.arg = arg};
 	r = watch(t);
 	if (r < 0) {
 		free(t);
@@ -83,8 +107,11 @@ void tether_free(struct tether *t)
 
 	if (!t)
 		return;
+	loop_timer_del(t->loop, &t->look);
 	fd = t->io.fd;
-	loop_del(t->loop, &t->io, true);
-	close(fd);
+	if (fd >= 0) {
+		loop_del(t->loop, &t->io, true);
+		close(fd);
+	}
 	free(t);
 }
