@@ -50,6 +50,20 @@ uint32_t addr_to_v4(const struct addr *a)
 	return ntohl(be);
 }
 
+bool addr_is_loopback(const struct addr *a)
+{
+	static const struct addr lo6 = {{[15] = 1}};
+
+	return addr_is_v4(a) ? addr_to_v4(a) >> 24 == 127 : addr_equal(a, &lo6);
+}
+
+bool addr_is_unset(const struct addr *a)
+{
+	static const struct addr none;
+
+	return addr_equal(a, &none) || (addr_is_v4(a) && !addr_to_v4(a));
+}
+
 bool addr_equal(const struct addr *a, const struct addr *b)
 {
 	return !memcmp(a->b, b->b, sizeof(a->b));

@@ -216,13 +216,6 @@ static bool is_allowed(const struct sweeper *s, uint8_t proto, const struct endp
 		(proto == IPPROTO_TCP || d.transport == POLICY_TRANSPORT_KERNEL);
 }
 
-static bool is_loopback(const struct addr *a)
-{
-	static const struct addr lo6 = {{[15] = 1}};
-
-	return addr_is_v4(a) ? addr_to_v4(a) >> 24 == 127 : addr_equal(a, &lo6);
-}
-
 /* --- 1 and 2: descriptors */
 
 static void on_unreadable(void *arg, pid_t pid)
@@ -316,7 +309,7 @@ static void on_again(void *arg, const struct held_socket *h)
 	if (!k || k->is_admitted)
 		return;
 	add_netns_of(s, h);
-	k->is_admitted = h->is_connected && !is_loopback(&h->peer.addr) && may_go_on(s, h);
+	k->is_admitted = h->is_connected && !addr_is_loopback(&h->peer.addr) && may_go_on(s, h);
 	s->result->n_kept += k->is_admitted;
 }
 
@@ -329,7 +322,7 @@ static void on_tag(void *arg, const struct held_socket *h)
 	if (!k || k->is_admitted)
 		return;
 	add_netns_of(s, h);
-	k->is_admitted = h->is_connected && !is_loopback(&h->peer.addr) &&
+	k->is_admitted = h->is_connected && !addr_is_loopback(&h->peer.addr) &&
 		is_allowed(s, (uint8_t)h->protocol, &h->peer, &reason);
 	s->result->n_kept += k->is_admitted;
 	give_storage(s, h, k->is_admitted);
@@ -371,13 +364,6 @@ static int on_table_row(void *arg, const struct sockdiag_socket *socket)
 	return 0;
 }
 
-static bool is_unset(const struct addr *a)
-{
-	static const struct addr none;
-
-	return addr_equal(a, &none) || (addr_is_v4(a) && !addr_to_v4(a));
-}
-
 /* Is the other end of a connection over loopback the sandbox's? */
 static bool has_own_peer(const struct sweeper *s, const struct sockdiag_socket *of)
 {
@@ -389,7 +375,7 @@ static bool has_own_peer(const struct sweeper *s, const struct sockdiag_socket *
 			continue;
 		if (of->proto == IPPROTO_TCP ? p->remote.port == of->local.port
 					     : !p->remote.port &&
-					(is_unset(&p->local.addr) ||
+					(addr_is_unset(&p->local.addr) ||
 						addr_equal(&p->local.addr, &of->remote.addr)))
 			return true;
 	}
@@ -401,7 +387,7 @@ static bool is_inside(const struct addr *a)
 {
 	const uint32_t own6[4] = {htonl(NEJ_OWN_ADDR6_HEAD), 0, 0, htonl(NEJ_OWN_ADDR6_TAIL)};
 
-	return is_loopback(a) ||
+	return addr_is_loopback(a) ||
 		(addr_is_v4(a) ? addr_to_v4(a) == NEJ_OWN_ADDR4 : memcmp(a->b, own6, 16) == 0);
 }
 
@@ -436,7 +422,7 @@ static bool may_stay(const struct sweeper *s, const struct found *f, enum nej_re
 		return may_stay_open(s, socket, ret_reason);
 	if (!socket->remote.port || (f->known && f->known->is_admitted))
 		return true;
-	if (!is_loopback(&socket->remote.addr)) {
+	if (!addr_is_loopback(&socket->remote.addr)) {
 		/* one that is allowed, but that nobody holds, was not admitted: it ends too */
 		is_allowed(s, socket->proto, &socket->remote, ret_reason);
 		return false;
