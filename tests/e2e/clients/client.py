@@ -56,7 +56,7 @@ def keep(kind, address, port, path):
     """tcp or udp: a connected socket that says a word every 50 ms; to the file goes what comes of it"""
     with socket.socket(family_of(address), socket.SOCK_STREAM if kind == "tcp" else socket.SOCK_DGRAM) as sock, \
             open(path, "w", buffering=1) as out:
-        sock.settimeout(2)
+        sock.settimeout(8)
         sock.connect((address, int(port)))
         while True:
             try:
