@@ -40,7 +40,7 @@ static inline bool addr_is_v4(const struct addr *a)
 }
 
 struct addr addr_from_v4(uint32_t host_order);
-uint32_t addr_to_v4(const struct addr *a); /* host order, of the last four bytes */
+uint32_t addr_to_v4(const struct addr *a);   /* host order, of the last four bytes */
 bool addr_is_loopback(const struct addr *a); /* 127.0.0.0/8, ::1 */
 bool addr_is_unset(const struct addr *a);    /* 0.0.0.0, :: */
 bool addr_equal(const struct addr *a, const struct addr *b);
