@@ -33,6 +33,9 @@ static const struct mode {
 	{"resolve", resolve_main}, /* prints the address of a name */
 	{"origin", origin_main},   /* TLS-like and HTTP origin, DNS upstream */
 	{"echo", echo_main},       /* bare UDP echo */
+	{"pour", pour_main},       /* tunnels that carry data until they are cut */
+	{"mirror", mirror_main},   /* the origin of these */
+	{"refusal", refusal_main}, /* prints when the first connect() is refused */
 	{"relay", relay_main},     /* lean relay to one destination, without any policy */
 };
 

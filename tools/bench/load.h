@@ -54,6 +54,9 @@ int query_main(const struct args *args, const char *mode);
 int resolve_main(const struct args *args, const char *mode);
 int origin_main(const struct args *args, const char *mode);
 int echo_main(const struct args *args, const char *mode);
+int pour_main(const struct args *args, const char *mode);
+int mirror_main(const struct args *args, const char *mode);
+int refusal_main(const struct args *args, const char *mode);
 int relay_main(const struct args *args, const char *mode);
 
 #endif

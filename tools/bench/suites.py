@@ -10,6 +10,7 @@ import statistics
 import subprocess
 import time
 
+import live
 import web
 from lab import (ASKED, ELSEWHERE, NAME, ORIGIN, PROXY_PORT, RESOLVER, STUB_PORT, BenchError, Contender, Echo,
                  Haproxy, HaproxySplice, Nej, NejConnect, Nginx, Outside, Relay, build_decide)
@@ -426,7 +427,7 @@ def suite_startup(lab):
 
 
 def looking_inside(suite):
-    """A suite of web.py, with the parts of this file it needs."""
+    """A suite of web.py or live.py, with the parts of this file it needs."""
     def run(lab):
         yield from suite(lab, Rounds, Row)
     run.__doc__ = suite.__doc__
@@ -434,5 +435,5 @@ def looking_inside(suite):
 
 
 SUITES = {name[6:]: value for name, value in list(globals().items()) if name.startswith("suite_")}
-SUITES.update((name[6:].replace("_", "-"), looking_inside(value)) for name, value in vars(web).items()
-              if name.startswith("suite_"))
+SUITES.update((name[6:].replace("_", "-"), looking_inside(value)) for module in (web, live)
+              for name, value in vars(module).items() if name.startswith("suite_"))

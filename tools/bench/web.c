@@ -42,7 +42,7 @@ static double until;
 struct lane {
 	pthread_t thread;
 	unsigned long ops, errors, n_us;
-	double bytes, *us;
+	double bytes, last, *us; /* last: when the last one ended well */
 	size_t cap;
 };
 
@@ -161,6 +161,7 @@ static void note(struct lane *lane, double begin, bool is_ok, double bytes)
 		return;
 	}
 	lane->ops++;
+	lane->last = now();
 	if (lane->n_us == lane->cap) {
 		lane->cap = lane->cap ? lane->cap * 2 : 4096;
 		lane->us = realloc(lane->us, lane->cap * sizeof(*lane->us));
@@ -328,6 +329,7 @@ static void report(struct lane *lanes, double took)
 		all.errors += lanes[i].errors;
 		all.bytes += lanes[i].bytes;
 		all.n_us += lanes[i].n_us;
+		all.last = lanes[i].last > all.last ? lanes[i].last : all.last;
 	}
 	us = malloc((all.n_us + 1) * sizeof(*us));
 	for (unsigned long i = 0; i < o.conc; i++) {
@@ -337,9 +339,9 @@ static void report(struct lane *lanes, double took)
 	}
 	qsort(us, n, sizeof(*us), compare);
 	printf("{\"ops\":%lu,\"errors\":%lu,\"rate\":%.1f,\"p50\":%.1f,\"p99\":%.1f,\"bytes\":%.0f,"
-	       "\"mibps\":%.1f}\n",
+	       "\"mibps\":%.1f,\"last_ns\":%.0f}\n",
 		all.ops, all.errors, (double)all.ops / took, n ? us[n / 2] : 0,
-		n ? us[n * 99 / 100] : 0, all.bytes, all.bytes / took / (1 << 20));
+		n ? us[n * 99 / 100] : 0, all.bytes, all.bytes / took / (1 << 20), all.last * 1e9);
 	free(us);
 }
 
