@@ -221,7 +221,7 @@ def judge_order(box, world, n):
 
 def judge_figures(box, seconds):
     # until each page of the rings of 1 MiB was written to once, memory grows by them
-    faults, rings = [], 0 if seconds >= 600 else 1536
+    faults, rings = [], 0 if seconds >= 600 else 768
     for what, bound in (("supervisor PSS", 512 + rings), ("worker PSS", 512 + rings), ("supervisor descriptors", 3),
                         ("worker descriptors", 40)):
         grown = growth(box.points[what])
