@@ -76,11 +76,19 @@ static ssize_t move_once(struct conn *c, struct half *from, struct half *to)
 	return r < 0 ? r : n;
 }
 
+/* The end of all connections is on its way to this thread, behind what is ready now: not a byte more. */
+static bool is_halted(const struct conn *c)
+{
+	return c->proxy->o.may_pass(c->proxy->o.arg) == NEJ_REASON_HALTED;
+}
+
 int pump_move(struct conn *c, struct half *from, struct half *to)
 {
 	ssize_t n;
 	int r;
 
+	if (is_halted(c))
+		return half_rearm(c, from);
 	for (int i = 0;; i++) {
 		r = half_flush(c, from, to);
 		if (r <= 0)

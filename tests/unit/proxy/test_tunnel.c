@@ -405,6 +405,31 @@ static void halted_sandbox_passes_nothing(void **state)
 	close(client);
 }
 
+static void halt_stops_an_open_tunnel_at_once(void **state)
+{
+	uint8_t hello[2048];
+	size_t n = hello_print(hello, ALLOWED);
+	uint16_t port;
+	int listener = listen_on("127.0.0.1", &port), client, server;
+
+	(void)state;
+	w.rules = allow_https;
+	world_name_dest(ALLOWED, port);
+	client = connect_to(w.port);
+	put(client, hello, n);
+	server = accept_from(listener);
+	expect(server, hello, n);
+	w.may_pass = NEJ_REASON_HALTED;
+	put(client, "not a byte more", 15);
+	usleep(50000);
+	assert_int_equal(recv(server, hello, sizeof(hello), MSG_DONTWAIT), -1);
+	w.may_pass = NEJ_REASON_NONE;
+	expect(server, "not a byte more", 15);
+	close(client);
+	close(server);
+	close(listener);
+}
+
 static void full_audit_ring_passes_nothing(void **state)
 {
 	int client;
@@ -480,6 +505,7 @@ int main(void)
 		TEST(client_that_leaves_while_the_name_is_resolved_is_forgotten),
 		TEST(host_that_needs_inspection_is_refused_as_such),
 		TEST(halted_sandbox_passes_nothing),
+		TEST(halt_stops_an_open_tunnel_at_once),
 		TEST(full_audit_ring_passes_nothing),
 		TEST(connection_without_a_record_in_the_kernel_is_reset),
 		TEST(connections_beyond_the_limit_are_reset),
