@@ -23,6 +23,7 @@
 #include "metrics.h"
 
 #define ANSWER_MS 2000
+#define CONNECT_MS 100 /* who does not accept as fast hangs */
 #define CANARY_MS 15000
 
 enum option_key {
@@ -46,6 +47,8 @@ struct status {
 	bool is_json, is_metrics, is_canary, is_served;
 	struct endpoint at; /* is_served */
 	json_t *all;
+	int *asked; /* those of `all` that live: their answers come there, or -1 */
+	size_t n_asked;
 	int err;
 };
 
@@ -115,23 +118,56 @@ static void let_canary_try(const char *name)
 	json_decref(answer);
 }
 
-/* What only the supervisor knows: its state, what went through it. */
-static void add_live(json_t *j, const char *name)
+/* What only supervisors know: their states, what went through them. All are asked before any is waited
+ * for, so that those that hang cost no more than one. */
+static void ask_live(struct status *s, const char *name)
+{
+	json_t *request = json_pack("{s:s}", "command", "status");
+	int *more = reallocarray(s->asked, s->n_asked + 1, sizeof(*more));
+
+	s->asked = more ? more : s->asked;
+	if (more && control_begin(name, request, CONNECT_MS, &s->asked[s->n_asked]) < 0)
+		s->asked[s->n_asked] = -1;
+	s->n_asked += more != NULL;
+	json_decref(request);
+}
+
+static void add_live(json_t *j, int fd, int timeout_ms)
 {
 	static const char *const keys[] = {"state", "grants", "worker_restarts", "audit_failed",
 		"open_connections", "totals", "canary", "meter"};
-	json_t *request = json_pack("{s:s}", "command", "status"), *answer = NULL;
-	int r = control_ask(name, request, ANSWER_MS, &answer);
+	json_t *answer = NULL;
+	int r = control_end(fd, timeout_ms, &answer);
 
-	json_object_set_new(j, "state", json_string("starting"));
 	for (size_t i = 0; r == 0 && i < sizeof(keys) / sizeof(keys[0]); i++) {
 		json_t *value = json_object_get(answer, keys[i]);
 
 		if (value)
 			json_object_set(j, keys[i], value);
 	}
-	json_decref(request);
 	json_decref(answer);
+}
+
+static void add_all_live(struct status *s)
+{
+	uint64_t end = clock_monotonic_ms() + ANSWER_MS, now;
+	size_t n = 0;
+
+	for (size_t i = 0; i < json_array_size(s->all) && n < s->n_asked; i++) {
+		json_t *j = json_array_get(s->all, i);
+		int fd;
+
+		if (!json_is_true(json_object_get(j, "live")))
+			continue;
+		json_object_set_new(j, "state", json_string("starting"));
+		fd = s->asked[n++];
+		now = clock_monotonic_ms();
+		if (fd >= 0)
+			add_live(j, fd, now < end ? (int)(end - now) : 0);
+	}
+	free(s->asked);
+	s->asked = NULL;
+	s->n_asked = 0;
 }
 
 static json_t *describe(const char *name, const struct state *s)
@@ -153,8 +189,6 @@ static json_t *describe(const char *name, const struct state *s)
 		json_object_set_new(j, "attached", json_boolean(s->is_attached));
 	if (j && s->container[0])
 		json_object_set_new(j, "container", json_string(s->container));
-	if (j && s->is_live)
-		add_live(j, name);
 	return j;
 }
 
@@ -174,8 +208,10 @@ static void add(void *arg, const char *name)
 	if (status->is_canary && s.is_live)
 		let_canary_try(name);
 	/* a folder with nothing but a lock is left by a start that failed */
-	if (s.is_live || s.pid || object_is_pinned(name))
-		json_array_append_new(status->all, describe(name, &s));
+	if (!s.is_live && !s.pid && !object_is_pinned(name))
+		return;
+	if (json_array_append_new(status->all, describe(name, &s)) == 0 && s.is_live)
+		ask_live(status, name);
 }
 
 /* --- plain */
@@ -268,6 +304,7 @@ static void fill_page(void *arg, struct buf *page)
 
 	s->all = json_array();
 	state_each(add, s);
+	add_all_live(s);
 	metrics_print(s->all, page);
 	json_decref(s->all);
 	s->all = NULL;
@@ -334,6 +371,7 @@ int cli_status(int argc, char **argv)
 		json_decref(s.all);
 		return SANDBOX_EXIT_USAGE;
 	}
+	add_all_live(&s);
 	if (s.name && !json_array_size(s.all)) {
 		log_error("there is no sandbox named %s", s.name);
 		r = 1;

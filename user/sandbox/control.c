@@ -15,6 +15,7 @@
 
 #include "../base/buf.h"
 #include "../base/cleanup.h"
+#include "../base/clock.h"
 #include "state.h"
 
 struct client {
@@ -228,8 +229,31 @@ void control_free(struct control *c)
 
 /* --- asking */
 
-static int read_answer(int fd, int timeout_ms, json_t **ret)
+/* A supervisor that hangs accepts nobody, and when enough wait connect(2) waits too. */
+int control_begin(const char *sandbox, const json_t *request, int timeout_ms, int *ret_fd)
 {
+	const struct timeval limit = {timeout_ms / 1000, timeout_ms % 1000 * 1000};
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	_cleanup_free_ char *text = json_dumps(request, JSON_COMPACT);
+	struct sockaddr_un addr;
+
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) < 0)
+		return -errno;
+	if (!text)
+		return -ENOMEM;
+	name_socket(sandbox, &addr);
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
+		send(fd, text, strlen(text), MSG_NOSIGNAL) < 0 ||
+		send(fd, "\n", 1, MSG_NOSIGNAL) < 0)
+		return errno == EAGAIN ? -ETIMEDOUT : -errno;
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+int control_end(int fd, int timeout_ms, json_t **ret)
+{
+	uint64_t now = clock_monotonic_ms(),
+		 end = now + (timeout_ms > 0 ? (unsigned)timeout_ms : 0);
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 	struct buf in;
 	int r = 0;
@@ -239,7 +263,8 @@ static int read_answer(int fd, int timeout_ms, json_t **ret)
 		char piece[4096];
 		ssize_t n;
 
-		r = poll(&p, 1, timeout_ms);
+		now = clock_monotonic_ms();
+		r = poll(&p, 1, now < end ? (int)(end - now) : 0);
 		r = r < 0 ? -errno : r == 0 ? -ETIMEDOUT : 0;
 		n = r == 0 ? recv(fd, piece, sizeof(piece), 0) : 0;
 		if (r == 0 && n <= 0)
@@ -251,23 +276,13 @@ static int read_answer(int fd, int timeout_ms, json_t **ret)
 	}
 	*ret = r == 0 ? json_loadb(in.data, in.len, 0, NULL) : NULL;
 	buf_done(&in);
+	close(fd);
 	return r < 0 ? r : *ret ? 0 : -EBADMSG;
 }
 
 int control_ask(const char *sandbox, const json_t *request, int timeout_ms, json_t **ret)
 {
-	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	_cleanup_free_ char *text = json_dumps(request, JSON_COMPACT);
-	struct sockaddr_un addr;
+	int fd, r = control_begin(sandbox, request, timeout_ms, &fd);
 
-	if (fd < 0)
-		return -errno;
-	if (!text)
-		return -ENOMEM;
-	name_socket(sandbox, &addr);
-	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
-		return -errno;
-	if (send(fd, text, strlen(text), MSG_NOSIGNAL) < 0 || send(fd, "\n", 1, MSG_NOSIGNAL) < 0)
-		return -errno;
-	return read_answer(fd, timeout_ms, ret);
+	return r < 0 ? r : control_end(fd, timeout_ms, ret);
 }

@@ -31,5 +31,8 @@ json_t *control_error(const char *fmt, ...) __attribute__((format(printf, 1, 2))
 /* Asks a running sandbox and waits for the answer. 0 with *ret the caller's; -ENOENT, -ECONNREFUSED:
  * nobody is there; -EACCES; -ETIMEDOUT; -EBADMSG. */
 int control_ask(const char *sandbox, const json_t *request, int timeout_ms, json_t **ret);
+/* Its two halves, for who asks many at once. begin gives a descriptor, which end closes. */
+int control_begin(const char *sandbox, const json_t *request, int timeout_ms, int *ret_fd);
+int control_end(int fd, int timeout_ms, json_t **ret);
 
 #endif
