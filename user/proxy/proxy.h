@@ -33,7 +33,7 @@ struct proxy_options {
 	struct session_io *tls;       /* of this thread; NULL: TLS is never terminated */
 	struct secret_store *secrets; /* NULL: the sandbox has none */
 	struct audit_ring *ring;
-	struct meter *meter; /* of this thread; NULL: nobody watches */
+	struct meter *meter;       /* of this thread; NULL: nobody watches */
 	int flows_fd;              /* read-only, see kernel/origin.h */
 	struct endpoint explicit4; /* a connection to this address itself is an explicit request */
 	struct endpoint explicit6;

@@ -282,7 +282,7 @@ int control_end(int fd, int timeout_ms, json_t **ret)
 
 int control_ask(const char *sandbox, const json_t *request, int timeout_ms, json_t **ret)
 {
-	int fd, r = control_begin(sandbox, request, timeout_ms, &fd);
+	int fd = -1, r = control_begin(sandbox, request, timeout_ms, &fd);
 
 	return r < 0 ? r : control_end(fd, timeout_ms, ret);
 }

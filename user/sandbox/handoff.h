@@ -24,9 +24,9 @@ enum handoff_fd {
 	HANDOFF_FD_FLOWS,        /* BPF map, read-only */
 	HANDOFF_FD_WAKE,         /* eventfd of the audit rings */
 	HANDOFF_FD_SECRETS,      /* memfd: struct handoff_secrets; /dev/null without any */
-	HANDOFF_FD_ROOTS, /* memfd: PEM of whom to believe; /dev/null if nothing is inspected */
+	HANDOFF_FD_ROOTS,  /* memfd: PEM of whom to believe; /dev/null if nothing is inspected */
 	HANDOFF_FD_METERS, /* memfd: HANDOFF_MAX_THREADS of struct meter, which the worker writes */
-	HANDOFF_FD_RINGS, /* HANDOFF_MAX_THREADS slots, n_threads used */
+	HANDOFF_FD_RINGS,  /* HANDOFF_MAX_THREADS slots, n_threads used */
 	HANDOFF_FD_LISTENERS = HANDOFF_FD_RINGS + HANDOFF_MAX_THREADS,
 };
 

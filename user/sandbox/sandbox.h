@@ -61,7 +61,8 @@ struct sandbox {
 	struct netns_listeners listeners;
 	struct companion_plan companion_plan;
 	struct handoff_state *state; /* shared with the worker, which only reads */
-	const struct meter *meters;  /* HANDOFF_MAX_THREADS, which the worker writes: numbers, no more */
+	const struct meter
+		*meters; /* HANDOFF_MAX_THREADS, which the worker writes: numbers, no more */
 	struct companion worker;
 	struct spawn init;
 	bool joins_itself; /* init is not cloned into the cgroup */
