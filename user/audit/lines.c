@@ -66,6 +66,35 @@ int lines_open(const char *path, struct lines **ret)
 	return 0;
 }
 
+int lines_open_end(const char *path, size_t bytes, struct lines **ret)
+{
+	_cleanup_(lines_close_ptr)
+	struct lines *l = calloc(1, sizeof(*l));
+	off_t size;
+
+	if (!l)
+		return -ENOMEM;
+	l->fd = -1;
+	if (strlen(path) >= sizeof(l->path))
+		return -ENAMETOOLONG;
+	memcpy(l->path, path, strlen(path) + 1);
+	l->fd = open_old(l, 0);
+	if (l->fd < 0)
+		return l->fd;
+	size = lseek(l->fd, 0, SEEK_END);
+	if (size < 0)
+		return -errno;
+	/* One byte before: a line may begin there. */
+	if ((size_t)size > bytes) {
+		lseek(l->fd, size - (off_t)bytes - 1, SEEK_SET);
+		l->is_skipping = true;
+	} else {
+		lseek(l->fd, 0, SEEK_SET);
+	}
+	*ret = TAKE_PTR(l);
+	return 0;
+}
+
 /* What number the open file has by now. */
 static unsigned int find_self(const struct lines *l)
 {

@@ -13,6 +13,8 @@ struct lines;
 
 /* 0, -ENOENT, other negative errno. */
 int lines_open(const char *path, struct lines **ret);
+/* Only the newest file, from the first line that begins in its last bytes. */
+int lines_open_end(const char *path, size_t bytes, struct lines **ret);
 void lines_close(struct lines *l);
 
 /* 1 and the next line without its line feed, valid until the next call; 0: none is there

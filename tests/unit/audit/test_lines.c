@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "../../../user/audit/lines.h"
 #include "../../../user/audit/read.h"
@@ -51,6 +52,42 @@ static void reader_follows_growth_and_rotation(void **state)
 			assert_int_equal(seq, ++seen);
 		assert_int_equal(seen, written);
 	}
+	lines_close(lines);
+	audit_sink_close(sink);
+	folder_remove(&f);
+}
+
+/* Wherever the last bytes begin, in a line or between two. */
+static void end_of_a_log_begins_with_a_whole_line(void **state)
+{
+	struct audit_sink_options o;
+	struct audit_sink *sink;
+	struct lines *lines;
+	struct folder f;
+	struct stat st;
+
+	(void)state;
+	folder_make(&f);
+	o = folder_options(&f);
+	assert_int_equal(audit_sink_open(&o, &sink), 0);
+	folder_write(sink, 9);
+	assert_int_equal(stat(f.log, &st), 0);
+	for (size_t bytes = 0; bytes < (size_t)st.st_size + 10; bytes += 7) {
+		uint64_t seq, last = 0;
+
+		assert_int_equal(lines_open_end(f.log, bytes, &lines), 0);
+		while ((seq = next_seq(lines))) {
+			assert_true(!last || seq == last + 1);
+			last = seq;
+		}
+		assert_true(last == 9 || !last);
+		assert_true(last == 9 || bytes < 1000);
+		lines_close(lines);
+	}
+	assert_int_equal(lines_open_end(f.log, 0, &lines), 0);
+	assert_int_equal(next_seq(lines), 0);
+	folder_write(sink, 1);
+	assert_int_equal(next_seq(lines), 10);
 	lines_close(lines);
 	audit_sink_close(sink);
 	folder_remove(&f);
@@ -110,6 +147,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reader_follows_growth_and_rotation),
+		cmocka_unit_test(end_of_a_log_begins_with_a_whole_line),
 		cmocka_unit_test(torn_line_is_not_given_out_before_its_end),
 		cmocka_unit_test(odd_lines_are_no_records),
 	};
