@@ -3,22 +3,31 @@
 #include "ask.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../base/log.h"
 #include "../sandbox/control.h"
 
-void ask_say_no(const char *name, int error, const json_t *answer)
+void ask_explain(const char *name, int error, const json_t *answer, char *ret, size_t max_bytes)
 {
 	const char *text = json_string_value(json_object_get(answer, "error"));
 
 	if (error == -ENOENT || error == -ECONNREFUSED)
-		log_error("no sandbox named %s runs here", name);
+		snprintf(ret, max_bytes, "no sandbox named %s runs here", name);
 	else if (error < 0)
-		log_error("cannot ask %s: %s%s", name, strerror(-error),
+		snprintf(ret, max_bytes, "cannot ask %s: %s%s", name, strerror(-error),
 			error == -EACCES ? " (run it with sudo)" : "");
 	else
-		log_error("%s: %s", name, text ? text : "it said no, and not why");
+		snprintf(ret, max_bytes, "%s: %s", name, text ? text : "it said no, and not why");
+}
+
+void ask_say_no(const char *name, int error, const json_t *answer)
+{
+	char text[4096];
+
+	ask_explain(name, error, answer, text, sizeof(text));
+	log_error("%s", text);
 }
 
 bool ask(const char *name, json_t *request, int timeout_ms, json_t **ret)

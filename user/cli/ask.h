@@ -6,6 +6,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+/* Why a sandbox did not do what was asked, as a sentence: error as of control_ask, or its answer. */
+void ask_explain(const char *name, int error, const json_t *answer, char *ret, size_t max_bytes);
 /* Says on standard error why a sandbox did not do what was asked: error as of control_ask, or its answer. */
 void ask_say_no(const char *name, int error, const json_t *answer);
 

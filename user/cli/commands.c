@@ -24,6 +24,7 @@
 #include "suggest.h"
 #include "trust.h"
 #include "verify.h"
+#include "watch.h"
 #include "worker.h"
 
 const struct command commands[] = {
@@ -43,6 +44,7 @@ const struct command commands[] = {
 	{"resume", cli_resume, "let a halted sandbox's policy decide again"},
 	{"grant", cli_grant, "allow a running sandbox something for a while"},
 	{"revoke", cli_revoke, "end grants before their time"},
+	{"watch", cli_watch, "show what a running sandbox is refused, and grant it by a key"},
 	{"env", cli_env, "print the variables a sandbox sets"},
 	{"oci-hook", cli_oci_hook, "confine a container from a hook of its runtime"},
 	{"gateway", cli_gateway, "serve many sandboxes as their forward proxy"},

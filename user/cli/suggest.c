@@ -54,12 +54,9 @@ static bool is_plain_scalar(const char *s)
 
 static void print_rule(const struct wanted *w, FILE *to)
 {
-	char target[HOST_MAX_BYTES + WANTED_METHODS_BYTES + WANTED_PATH_BYTES + 64], port[16] = "";
+	char target[WANTED_TEXT_BYTES];
 
-	if (w->port)
-		snprintf(port, sizeof(port), ":%u", w->port);
-	snprintf(target, sizeof(target), "%s%s%s%s%s%s%s", w->methods, w->methods[0] ? " " : "",
-		w->scheme, w->kind == WANTED_SITE ? "." : "", w->host, port, w->path);
+	wanted_print(w, target);
 	fprintf(to, is_plain_scalar(target) ? "  - allow: %s" : "  - allow: \"%s\"", target);
 	fprintf(to, "  # %llu denied", (unsigned long long)w->count);
 	if (w->kind == WANTED_SITE)

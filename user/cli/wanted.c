@@ -354,6 +354,16 @@ static int want_denied_rule(struct wanted_list *l, const struct audit_record *r)
 	return want_note(l, r, why);
 }
 
+void wanted_print(const struct wanted *w, char ret[static WANTED_TEXT_BYTES])
+{
+	char port[16] = "";
+
+	if (w->port)
+		snprintf(port, sizeof(port), ":%u", w->port);
+	snprintf(ret, WANTED_TEXT_BYTES, "%s%s%s%s%s%s%s", w->methods, w->methods[0] ? " " : "",
+		w->scheme, w->kind == WANTED_SITE ? "." : "", w->host, port, w->path);
+}
+
 int wanted_add(struct wanted_list *l, const struct audit_record *r)
 {
 	int err = learn_name(l, r);

@@ -17,6 +17,7 @@
 #define WANTED_METHODS_BYTES 96
 #define WANTED_PATH_BYTES 256
 #define WANTED_NOTE_BYTES 320
+#define WANTED_TEXT_BYTES (HOST_MAX_BYTES + WANTED_METHODS_BYTES + WANTED_PATH_BYTES + 64)
 #define WANTED_MAX 100000 /* different things gathered; the attempts of others are only counted */
 
 enum wanted_kind {
@@ -55,6 +56,9 @@ void wanted_done(struct wanted_list *l);
 
 /* Takes one record of the log, whatever it is. 0, -ENOMEM. */
 int wanted_add(struct wanted_list *l, const struct audit_record *r);
+
+/* As a target of the policy language; printable ASCII. Not for a note. */
+void wanted_print(const struct wanted *w, char ret[static WANTED_TEXT_BYTES]);
 
 /* Joins what belongs together (names of a site, paths of a host, methods of a path) and puts the
  * most wanted first. 0, -ENOMEM. */

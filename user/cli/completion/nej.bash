@@ -31,7 +31,7 @@ _nej_sandboxes() {
 _nej() {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 	local command=${COMP_WORDS[1]-} word
-	local commands="run attach detach oci-hook check trust explain import log suggest verify status reload halt resume grant revoke env gateway doctor demo help"
+	local commands="run attach detach oci-hook check trust explain import log suggest verify status reload halt resume grant revoke watch env gateway doctor demo help"
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		mapfile -t COMPREPLY < <(compgen -W "$commands --help --version" -- "$current")
@@ -74,7 +74,7 @@ _nej() {
 		return
 	fi
 	case $command in
-	status | env | detach | reload | halt | resume | grant | revoke)
+	status | env | detach | reload | halt | resume | grant | revoke | watch)
 		mapfile -t COMPREPLY < <(compgen -W "$(_nej_sandboxes)" -- "$current")
 		;;
 	oci-hook) mapfile -t COMPREPLY < <(compgen -W "createRuntime poststop" -- "$current") ;;
