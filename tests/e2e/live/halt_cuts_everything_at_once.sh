@@ -15,7 +15,7 @@ inside bash -c "
 run=$!
 eventually grep -q 200 "$E2E/out"
 eventually audit event=network_allowed app=tls
-expect 0 'halted, 1 connection ended' "$NEJ" halt "$NAME"
+expect 0 'halted, [1-9][0-9]* connections? ended' "$NEJ" halt "$NAME"
 expect 0 'halted' "$NEJ" status "$NAME"
 eventually grep -q cut "$E2E/out"
 eventually grep -q 000 "$E2E/out"
