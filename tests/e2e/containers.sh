@@ -5,7 +5,8 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 AUDIT=/var/log/nej/$NAME.jsonl
 BUNDLE=$E2E/bundle
-export NEJ
+# Policies are files of the scenario's folder, by name or path.
+export NEJ NEJ_HOOK="--policies $E2E"
 AT_END+=('rm -f /var/log/nej/"$NAME"*')
 # before_end CMD: also at the end, before the log goes
 before_end() { AT_END=("$1" "${AT_END[@]}"); }
@@ -25,8 +26,28 @@ bundle() {
 # nothing_stays [NAME]: no trace of a sandbox that came by a hook
 nothing_stays() {
 	local name=${1:-$NAME}
-	for path in "/sys/fs/bpf/nej/$name" "/run/nej/$name" "/run/nej/$name.sock" "/run/nej/.oci/$ID"; do
+	for path in "/sys/fs/bpf/nej/$name" "/run/nej/$name" "/run/nej/$name.sock" /run/nej/.oci/"$ID"-*; do
 		[ ! -e "$path" ] || fail "$path stays"
 	done
 	! pgrep -fx "nej worker $name" || fail "a worker stays"
+}
+
+# refused WHY KEY=VALUE...: such a container never runs, and its runtime says why
+refused() {
+	local why=$1
+	shift
+	bundle "$@" -- echo it runs
+	[ ! -e "$E2E/open.yaml" ] || cp -p "$E2E/open.yaml" "$BUNDLE/rootfs/"
+	runtime runc run --bundle "$BUNDLE" "$ID" >"$E2E/out" 2>&1 && fail "it started: $*"
+	! grep -qE 'it runs|hunter2' "$E2E/out" || fail "$*: $(cat "$E2E/out")"
+	grep -qE "$why" "$E2E/out" || fail "not $why: $(cat "$E2E/out")"
+	nothing_stays "$NAME"
+}
+
+# starts KEY=VALUE...: such a container does
+starts() {
+	bundle "$@" -- echo it runs
+	runtime runc run --bundle "$BUNDLE" "$ID" >"$E2E/out" 2>&1 || fail "$*: $(cat "$E2E/out")"
+	grep -q 'it runs' "$E2E/out" || fail "$*: $(cat "$E2E/out")"
+	nothing_stays
 }

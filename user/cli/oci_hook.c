@@ -21,6 +21,7 @@ enum option_key {
 	KEY_POLICIES = 256,
 	KEY_DEFAULT,
 	KEY_REQUIRE,
+	KEY_ACCEPT,
 };
 
 struct hook {
@@ -30,13 +31,19 @@ struct hook {
 
 static const struct argp_option options[] = {
 	{"policies", KEY_POLICIES, "DIR", 0,
-		"Only policies of this folder can be named (default: " OCI_POLICIES
-		", or a full path)",
+		"Where the policies are that can be named (default: " OCICHOICE_POLICIES
+		", and by full path below " OCICHOICE_ROOT ")",
 		0},
 	{"default", KEY_DEFAULT, "POLICY", 0,
-		"For containers without the annotation (default: " OCI_DEFAULT ")", 0},
+		"For containers without the annotation (default: " OCICHOICE_DEFAULT
+		", where it is there)",
+		0},
 	{"require", KEY_REQUIRE, NULL, 0,
 		"Without annotation and default a container does not start", 0},
+	{"accept", KEY_ACCEPT, "LIST", 0,
+		"Start containers that can get past nej by a capability (NET_RAW) or by folders of "
+		"the host they can write to (mounts)",
+		0},
 	{0},
 };
 
@@ -57,20 +64,32 @@ static const struct stage *find_stage(const char *name)
 	return NULL;
 }
 
+/* A hook's working directory is whatever its runtime has. */
+static const char *absolute(const char *path, struct argp_state *state)
+{
+	if (path[0] != '/')
+		argp_error(state, "`%s` is no full path", path);
+	return path;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct hook *h = state->input;
+	char why[WHY_BYTES];
 
 	switch (key) {
 	case KEY_POLICIES:
-		h->plan.policies = arg;
-		h->plan.is_closed = true;
+		h->plan.choice.policies = absolute(arg, state);
 		return 0;
 	case KEY_DEFAULT:
-		h->plan.fallback = arg;
+		h->plan.choice.fallback = absolute(arg, state);
 		return 0;
 	case KEY_REQUIRE:
-		h->plan.is_required = true;
+		h->plan.choice.is_required = true;
+		return 0;
+	case KEY_ACCEPT:
+		if (ociguard_parse_accept(arg, &h->plan.accept, why, sizeof(why)) < 0)
+			argp_error(state, "--accept: %s", why);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (h->stage)
@@ -128,7 +147,7 @@ int cli_oci_hook(int argc, char **argv)
 		.doc = "A hook of OCI runtimes: reads a container's state on standard input and "
 		       "confines it by the policy that its annotation nej.policy names, before its "
 		       "process runs; or lets go of what it left."};
-	struct hook h = {.plan = {.policies = OCI_POLICIES, .fallback = OCI_DEFAULT}};
+	struct hook h = {0};
 	static struct ocistate s;
 	bool is_start;
 

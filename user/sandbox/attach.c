@@ -264,7 +264,8 @@ static int start(struct attachment *a)
 {
 	struct sandbox *sb = &a->sb;
 	struct stage_loading loading = {.sb = sb};
-	int r = start_parts(a, &loading);
+	/* Whoever unmounts where we were started must not find it busy. All paths are whole by now. */
+	int r = chdir("/") < 0 ? stage_failed(-errno, "/") : start_parts(a, &loading);
 
 	if (!r)
 		r = stage_apply(sb);

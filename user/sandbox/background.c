@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -83,6 +85,8 @@ int background_begin(int *ret_caller)
 	close(word[0]);
 	close(said[0]);
 	setsid();
+	/* Until it is enforced: who asked is gone, and would not know that it is. */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	hold_nothing(said[1]);
 	*ret_caller = word[1];
 	return -1;
@@ -93,6 +97,7 @@ void background_ready(int caller)
 	if (caller < 0)
 		return;
 	hold_nothing(-1);
+	prctl(PR_SET_PDEATHSIG, 0);
 	if (write(caller, "r", 1) < 0)
 		log_warning("the caller is gone");
 	close(caller);

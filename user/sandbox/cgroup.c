@@ -21,6 +21,7 @@
 #define KILL_ROUND_MS 5
 #define KILL_LIMIT_MS 5000
 #define MAX_DEPTH 32
+#define MAX_PROC_BYTES 65536
 
 static int make(struct cgroup *cg, bool *ret_is_old)
 {
@@ -64,6 +65,47 @@ int cgroup_open(const char *name, struct cgroup *ret, bool *ret_is_leftover)
 	return r < 0 || !*ret_is_leftover ? r : renew(ret);
 }
 
+int cgroup_path_of(pid_t pid, char ret[static PATH_MAX])
+{
+	char path[64];
+	_cleanup_free_ char *text = NULL;
+	char *line, *rest;
+	size_t len;
+	int r;
+
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
+	r = file_read(path, MAX_PROC_BYTES, &text, &len);
+	if (r < 0)
+		return r == -ENOENT ? -ESRCH : r;
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		if (strncmp(line, "0::", 3) == 0) {
+			snprintf(ret, PATH_MAX, "%s", line + 3);
+			return 0;
+		}
+	return -ENOENT;
+}
+
+int cgroup_of(pid_t pid, struct cgroup *ret)
+{
+	char root[PATH_MAX - 128], below[PATH_MAX];
+	int r = probe_cgroup2(root, sizeof(root));
+	struct stat st;
+
+	ret->fd = -1;
+	if (r >= 0)
+		r = cgroup_path_of(pid, below);
+	if (r < 0)
+		return r;
+	if (strncmp(below, "/..", 3) == 0 ||
+		snprintf(ret->path, sizeof(ret->path), "%s%s", root, below) >= PATH_MAX)
+		return -ENOENT;
+	ret->fd = open(ret->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (ret->fd < 0 || fstat(ret->fd, &st) < 0)
+		return -errno;
+	ret->id = st.st_ino;
+	return 0;
+}
+
 static bool is_populated(const struct cgroup *cg)
 {
 	char text[256];
@@ -74,6 +116,15 @@ static bool is_populated(const struct cgroup *cg)
 		return false;
 	text[n] = 0;
 	return strstr(text, "populated 1") != NULL;
+}
+
+bool cgroup_is_populated(const char *path)
+{
+	struct cgroup cg = {.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+	bool is = cg.fd >= 0 && is_populated(&cg);
+
+	cgroup_close(&cg);
+	return is;
 }
 
 static void for_each_below(int dir_fd, int depth, void (*visit)(void *arg, int fd), void *arg)

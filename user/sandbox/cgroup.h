@@ -24,6 +24,14 @@ int cgroup_kill(const struct cgroup *cg);
 int cgroup_remove(struct cgroup *cg);
 void cgroup_close(struct cgroup *cg);
 
+/* The path of a process's cgroup, below the root of the hierarchy; it begins with `/..` for one outside
+ * of our cgroup namespace. 0, -ESRCH (no process), -ENOENT (it is in no cgroup2). */
+int cgroup_path_of(pid_t pid, char ret[static PATH_MAX]);
+/* The same, opened. On failure there is nothing to close. */
+int cgroup_of(pid_t pid, struct cgroup *ret);
+/* Is a process in it or below it? path: whole; false for one that is not there. */
+bool cgroup_is_populated(const char *path);
+
 /* Calls visit for its directory and those of all descendants, the deepest first. */
 void cgroup_each(const struct cgroup *cg, void (*visit)(void *arg, int dir_fd), void *arg);
 /* Calls on_process for each process of one directory alone. */

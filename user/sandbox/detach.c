@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "../base/log.h"
+#include "../kernel/object.h"
 #include "control.h"
 #include "leftover.h"
 #include "state.h"
@@ -23,7 +24,7 @@ static bool is_live(const char *name)
 	return state_read(name, &s) == 0 && s.is_live;
 }
 
-/* All is as it was only when the supervisor has ended. */
+/* All is as it was only when the supervisor has ended, and has not just died. */
 static int wait_for_end(const char *name)
 {
 	const struct timespec pause = {.tv_nsec = ROUND_MS * 1000000};
@@ -35,7 +36,7 @@ static int wait_for_end(const char *name)
 		}
 		nanosleep(&pause, NULL);
 	}
-	return 0;
+	return object_is_pinned(name) ? leftover_remove(name) : 0;
 }
 
 static int say_no(const char *name, int error, const json_t *answer)

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Theory of operation: oci_confine finds the policy, writes /run/nej/.oci/ID with the sandbox's name,
- * leaves the runtime's cgroup and attaches in the background. oci_release goes by that file alone, so
- * that neither annotations nor bundle have to be there any more; it is written before anything is
- * attached, so a hook that is killed half way is tidied up all the same.
+ * Theory of operation: oci_confine finds the policy (ocichoice.c), refuses a container that could get
+ * out (ociguard.c), writes which sandbox it will be in (ocirecord.c), leaves the runtime's cgroup and
+ * attaches in the background. oci_release goes by that record alone, so that neither annotations nor
+ * bundle have to be there any more; it is written before anything is attached, so a hook that is killed
+ * half way is tidied up all the same.
+ *
+ * Nothing is let go while a process is in its cgroup: the end of another container, of the same id in
+ * another runtime or the first of a pod, is not its end. Such a record is marked, and whichever hook runs
+ * next after the last process tidies it up.
  *
  * A pod's first container carries its namespaces, and the others' cgroups lie beside its own below the
  * pod's: there the pod is confined once, and the others are found to be.
  */
 #include "oci.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -24,69 +27,196 @@
 #include "../base/log.h"
 #include "../kernel/probe.h"
 #include "attach.h"
+#include "cgroup.h"
 #include "detach.h"
 #include "leftover.h"
-#include "state.h"
+#include "ocirecord.h"
 
-#define RECORDS STATE_ROOT "/.oci"
 #define OWN_CGROUP "nej.oci"
-#define NAME_BYTES 64
-#define DEFAULT_NAME_CHARS 40
-#define SHORT_ID_CHARS 12
+#define CONFIG_MAX_BYTES (16 * 1024 * 1024)
+#define WHY_BYTES 768
 #define REMOVE_ROUNDS 10
+#define ENTER_ROUNDS 10
+#define EMPTY_ROUNDS 50
 #define ROUND_MS 10
 
-/* --- records */
-
-static void record_path(const char *id, char ret[static PATH_MAX])
+static void pause_a_round(void)
 {
-	snprintf(ret, PATH_MAX, RECORDS "/%s", id);
+	const struct timespec pause = {.tv_nsec = ROUND_MS * 1000000};
+
+	nanosleep(&pause, NULL);
 }
 
-static int record_write(const char *id, const char *name)
-{
-	char path[PATH_MAX];
-	int r = file_mkdirs(RECORDS, 0700);
+/* --- our own cgroup */
 
-	record_path(id, path);
-	return r < 0 ? r : file_replace(path, name, strlen(name), 0600);
+static int own_cgroup(char ret[static PATH_MAX])
+{
+	char root[PATH_MAX - 32];
+	int r = probe_cgroup2(root, sizeof(root));
+
+	if (r < 0)
+		return r;
+	snprintf(ret, PATH_MAX, "%s/" OWN_CGROUP, root);
+	return 0;
 }
 
-/* The name of the sandbox that a container is in. */
-static int record_read(const char *id, char ret[static NAME_BYTES])
+/* The end of the engine's service, or of a session, is not that of its containers' sandboxes. Another
+ * hook may be removing the folder just now. */
+static int leave_cgroup(void)
 {
-	_cleanup_free_ char *text = NULL;
-	char path[PATH_MAX];
-	size_t len;
-	int r;
+	char dir[PATH_MAX], path[PATH_MAX + 16];
+	int r = own_cgroup(dir);
 
-	record_path(id, path);
-	r = file_read(path, NAME_BYTES - 1, &text, &len);
-	if (r >= 0)
-		memcpy(ret, text, len + 1);
+	if (r < 0)
+		return r;
+	snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
+	for (int i = 0; i < ENTER_ROUNDS; i++) {
+		if (mkdir(dir, 0755) < 0 && errno != EEXIST)
+			return -errno;
+		r = file_put(path, "0");
+		if (r != -ENOENT && r != -ENODEV)
+			return r;
+	}
 	return r;
 }
 
-static void record_remove(const char *id)
+/* Unless others still live in it. */
+static void remove_cgroup(void)
 {
-	char path[PATH_MAX];
+	char dir[PATH_MAX];
 
-	record_path(id, path);
-	unlink(path);
-	rmdir(RECORDS);
+	if (own_cgroup(dir) < 0)
+		return;
+	/* A supervisor that has just ended may be there a moment longer. */
+	for (int i = 0; i < REMOVE_ROUNDS && rmdir(dir) < 0 && errno == EBUSY; i++)
+		pause_a_round();
 }
 
-/* --- the policy */
+/* --- the end of a container */
 
-static bool is_policy_name(const char *text)
+/* The sandbox that a record names, if it is there and the container's. */
+static bool read_sandbox(const struct ocirecord *r, struct state *ret)
 {
-	if (*text == '.')
-		return false;
-	for (; *text; text++)
-		if (!isalnum((unsigned char)*text) && !strchr("._-", *text))
-			return false;
-	return true;
+	return state_read(r->name, ret) == 0 && ret->cgroup[0] && ocirecord_is_of(r, ret);
 }
+
+/* Nobody is in its cgroup any more. */
+static int let_go(const struct ocirecord *record)
+{
+	static struct state s;
+	int r = 0;
+
+	if (read_sandbox(record, &s) && s.is_live)
+		r = detach(record->name);
+	/* Its supervisor may have been killed, or have ended with the cgroup while we asked. */
+	if (read_sandbox(record, &s))
+		r = s.is_live ? r : leftover_remove(record->name);
+	else
+		r = 0;
+	if (r == 0)
+		ocirecord_remove(record);
+	return r;
+}
+
+/* What runtimes and hooks that were killed left, and pods whose last container has ended. */
+static int tidy_one(void *arg, const struct ocirecord *r)
+{
+	static struct state s;
+
+	(void)arg;
+	/* Asked first: what a hook has done when it ends is there to be seen. */
+	if (ocirecord_is_at_work(r))
+		return 0;
+	if (!read_sandbox(r, &s))
+		ocirecord_remove(r);
+	else if (!cgroup_is_populated(s.cgroup) && (r->has_ended || !s.is_live))
+		let_go(r);
+	return 0;
+}
+
+static void tidy(void)
+{
+	ocirecord_each(tidy_one, NULL);
+}
+
+int oci_release(const struct ocistate *s)
+{
+	static struct state state;
+	struct ocirecord record;
+	int r;
+
+	tidy();
+	r = ocirecord_find(s, &record);
+	if (r == -EBADMSG) /* nothing had begun yet */
+		ocirecord_remove(&record);
+	if (r < 0)
+		return r == -ENOENT || r == -EBADMSG ? 0 : SANDBOX_EXIT_FAILED;
+	for (int i = 0; i < EMPTY_ROUNDS && read_sandbox(&record, &state) &&
+		cgroup_is_populated(state.cgroup);
+		i++)
+		pause_a_round();
+	if (read_sandbox(&record, &state) && cgroup_is_populated(state.cgroup)) {
+		log_notice("container %s has ended, and others live in %s: the sandbox %s goes on "
+			   "until they have ended too",
+			s->id, state.cgroup, record.name);
+		ocirecord_mark_ended(&record);
+		return 0;
+	}
+	r = let_go(&record);
+	remove_cgroup();
+	return r;
+}
+
+/* --- pods */
+
+struct pod_search {
+	const struct ocistate *s;
+	const char *cgroup;               /* of the container, whole */
+	char ended[OCIRECORD_FILE_BYTES]; /* the name of the pod's sandbox, if that has ended */
+};
+
+/* 1: it is a sandbox of the pod, and the container's cgroup is below that one's. */
+static int is_pod(void *arg, const struct ocirecord *r)
+{
+	static struct state pod;
+	struct pod_search *search = arg;
+	size_t n;
+
+	if (strcmp(r->container, search->s->pod_id) != 0)
+		return 0;
+	if (!read_sandbox(r, &pod) || !pod.is_live) {
+		snprintf(search->ended, sizeof(search->ended), "%.63s", r->name);
+		return 0;
+	}
+	n = strlen(pod.cgroup);
+	return strncmp(search->cgroup, pod.cgroup, n) == 0 && search->cgroup[n] == '/';
+}
+
+/* 1: the container's pod is confined, and the container in it; 0: it is for itself; -1: it was. */
+static int find_pod(const struct ocistate *s)
+{
+	struct cgroup cg = {.fd = -1};
+	struct pod_search search = {.s = s, .cgroup = cg.path};
+	int r;
+
+	if (s->kind != OCISTATE_IN_POD || !s->pod_id[0])
+		return 0;
+	r = cgroup_of(s->pid, &cg);
+	if (r < 0) {
+		log_error("process %d of container %s: %s", s->pid, s->id,
+			r == -ENOENT ? "it is in no cgroup2" : strerror(-r));
+		return -1;
+	}
+	cgroup_close(&cg);
+	if (ocirecord_each(is_pod, &search) > 0)
+		return 1;
+	if (!search.ended[0])
+		return 0;
+	log_error("the sandbox %s of this pod has ended: start the pod anew", search.ended);
+	return -1;
+}
+
+/* --- its start */
 
 /* Who may write an annotation must not be who may write a policy. */
 static int check_policy(const char *path)
@@ -103,143 +233,29 @@ static int check_policy(const char *path)
 	return SANDBOX_EXIT_USAGE;
 }
 
-static int name_policy(
-	const struct ocistate *s, const struct oci_plan *plan, char ret[static PATH_MAX])
+/* Is it one that can be confined? */
+static int check_container(const struct ocistate *s, const struct oci_plan *plan)
 {
-	int n;
-
-	if (s->policy[0] == '/' && !plan->is_closed) {
-		n = snprintf(ret, PATH_MAX, "%s", s->policy);
-	} else if (is_policy_name(s->policy)) {
-		n = snprintf(ret, PATH_MAX, "%s/%s.yaml", plan->policies, s->policy);
-	} else {
-		log_error("annotation nej.policy: `%s` is not the name of a policy in %s%s",
-			s->policy, plan->policies, plan->is_closed ? "" : ", nor a full path");
-		return SANDBOX_EXIT_USAGE;
-	}
-	if (n < PATH_MAX)
-		return 0;
-	log_error("annotation nej.policy: the path is too long");
-	return SANDBOX_EXIT_USAGE;
-}
-
-/* 0 with an empty path: this container is left alone. */
-static int find_policy(
-	const struct ocistate *s, const struct oci_plan *plan, char ret[static PATH_MAX])
-{
+	static struct ociguard_facts facts;
+	_cleanup_free_ char *text = NULL;
+	char path[PATH_MAX + 16], why[WHY_BYTES];
+	size_t len;
 	int r;
 
-	*ret = 0;
-	if (s->policy[0]) {
-		r = name_policy(s, plan, ret);
-		return r ? r : check_policy(ret);
+	snprintf(path, sizeof(path), "%s/config.json", s->bundle);
+	r = file_read(path, CONFIG_MAX_BYTES, &text, &len);
+	if (r < 0) {
+		log_error("%s: %s: what the container may do is not known", path, strerror(-r));
+		return SANDBOX_EXIT_USAGE;
 	}
-	if (access(plan->fallback, F_OK) == 0) {
-		snprintf(ret, PATH_MAX, "%s", plan->fallback);
-		return check_policy(ret);
-	}
-	/* Whoever names a sandbox wants one. */
-	if (!plan->is_required && !s->name[0] && errno == ENOENT)
+	r = ociguard_read(text, len, s->bundle, &facts, why, sizeof(why));
+	if (r >= 0)
+		r = ociguard_check(&facts, s->pid, &plan->accept, why, sizeof(why));
+	if (r >= 0)
 		return 0;
-	log_error("container %s has no annotation nej.policy, and the default %s: %s", s->id,
-		plan->fallback, strerror(errno));
+	log_error("container %s cannot be confined: %s", s->id, why);
 	return SANDBOX_EXIT_USAGE;
 }
-
-/* --- names */
-
-static void default_name(const char *id, char ret[static NAME_BYTES])
-{
-	snprintf(ret, NAME_BYTES, "oci-%.*s", DEFAULT_NAME_CHARS, id);
-	for (char *at = ret; *at; at++)
-		if (!isalnum((unsigned char)*at) && !strchr("-_", *at))
-			*at = '_';
-}
-
-/* Containers of one pod have one annotation, and may each be a sandbox. */
-static int choose_name(const struct ocistate *s, char ret[static NAME_BYTES])
-{
-	int n = 0;
-
-	if (!s->name[0])
-		default_name(s->id, ret);
-	else if (s->kind == OCISTATE_IN_POD)
-		n = snprintf(ret, NAME_BYTES, "%s-%.*s", s->name, SHORT_ID_CHARS, s->id);
-	else
-		n = snprintf(ret, NAME_BYTES, "%s", s->name);
-	if (n < NAME_BYTES)
-		return 0;
-	log_error("annotation nej.name: `%s` is too long", s->name);
-	return SANDBOX_EXIT_USAGE;
-}
-
-/* --- pods */
-
-/* 1: the container's pod is confined, and the container in it; 0: it is for itself. */
-static int find_pod(const struct ocistate *s)
-{
-	static struct state pod;
-	char name[NAME_BYTES], path[64];
-	_cleanup_free_ char *text = NULL;
-	const char *below;
-	size_t len;
-
-	if (s->kind != OCISTATE_IN_POD || !s->pod_id[0] || record_read(s->pod_id, name) < 0)
-		return 0;
-	if (state_read(name, &pod) < 0 || !pod.is_live) {
-		log_error("the sandbox %s of this pod has ended: start the pod anew", name);
-		return -SANDBOX_EXIT_FAILED;
-	}
-	snprintf(path, sizeof(path), "/proc/%d/cgroup", s->pid);
-	if (file_read(path, 65536, &text, &len) < 0 || !(below = strstr(text, "0::"))) {
-		log_error("process %d is in no cgroup2", s->pid);
-		return -SANDBOX_EXIT_FAILED;
-	}
-	below = strstr(below + 3, strrchr(pod.cgroup, '/'));
-	return below != NULL && strchr(below + 1, '/') != NULL;
-}
-
-/* --- our own cgroup */
-
-static int own_cgroup(char ret[static PATH_MAX])
-{
-	char root[PATH_MAX - 32];
-	int r = probe_cgroup2(root, sizeof(root));
-
-	if (r < 0)
-		return r;
-	snprintf(ret, PATH_MAX, "%s/" OWN_CGROUP, root);
-	return 0;
-}
-
-/* The end of the engine's service, or of a session, is not that of its containers' sandboxes. */
-static int leave_cgroup(void)
-{
-	char dir[PATH_MAX], path[PATH_MAX + 16];
-	int r = own_cgroup(dir);
-
-	if (r < 0)
-		return r;
-	if (mkdir(dir, 0755) < 0 && errno != EEXIST)
-		return -errno;
-	snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
-	return file_put(path, "0");
-}
-
-/* Unless others still live in it. */
-static void remove_cgroup(void)
-{
-	const struct timespec pause = {.tv_nsec = ROUND_MS * 1000000};
-	char dir[PATH_MAX];
-
-	if (own_cgroup(dir) < 0)
-		return;
-	/* A supervisor that has just ended may be there a moment longer. */
-	for (int i = 0; i < REMOVE_ROUNDS && rmdir(dir) < 0 && errno == EBUSY; i++)
-		nanosleep(&pause, NULL);
-}
-
-/* --- both stages */
 
 static int confine(const struct ocistate *s, const char *policy, const char *name)
 {
@@ -252,43 +268,69 @@ static int confine(const struct ocistate *s, const char *policy, const char *nam
 		.pod_uid = s->kind == OCISTATE_POD ? s->pod_uid : NULL,
 		.is_background = true,
 	};
-	int r = record_write(s->id, name);
+	struct ocirecord record;
+	int r = ocirecord_begin(s, name);
 
 	if (r >= 0)
 		r = leave_cgroup();
-	if (r < 0) {
+	if (r >= 0)
+		r = attach(&o);
+	else
 		log_error("cannot write what is known of container %s, or leave its runtime's "
 			  "cgroup: %s",
-			s->id, strerror(-r));
-		record_remove(s->id);
-		return SANDBOX_EXIT_FAILED;
-	}
-	r = attach(&o);
-	if (r) {
-		record_remove(s->id);
-		log_error("container %s does not start: nej could not confine it", s->id);
-	}
-	return r;
+			s->id, r == -EWOULDBLOCK ? "another hook is at work for it" : strerror(-r));
+	if (r == 0 || r == -EWOULDBLOCK)
+		return r == 0 ? 0 : SANDBOX_EXIT_FAILED;
+	if (ocirecord_find(s, &record) == 0)
+		ocirecord_remove(&record);
+	log_error("container %s does not start: nej could not confine it", s->id);
+	return r < 0 ? SANDBOX_EXIT_FAILED : r;
 }
 
-/* A runtime that died ran no poststop; the sandbox ended with the container's cgroup. */
+/* What else is in the sandbox than this container, whose own cgroup holds nobody else's processes? */
+static bool has_others(const struct state *sandbox, const struct ocistate *s)
+{
+	struct cgroup cg = {.fd = -1};
+	bool is_own = cgroup_of(s->pid, &cg) == 0 && strcmp(cg.path, sandbox->cgroup) == 0;
+
+	cgroup_close(&cg);
+	return !is_own && cgroup_is_populated(sandbox->cgroup);
+}
+
+/* A runtime that died ran no poststop, and now starts a container of the same id and bundle. */
 static int forget_earlier(const struct ocistate *s)
 {
 	static struct state earlier;
-	char name[NAME_BYTES];
+	struct ocirecord record;
 
-	if (record_read(s->id, name) < 0)
+	if (ocirecord_find(s, &record) < 0)
 		return 0;
-	if (state_read(name, &earlier) < 0 || !earlier.is_live)
-		return oci_release(s);
-	log_error("container %s is in the sandbox %s already", s->id, name);
+	if (!read_sandbox(&record, &earlier) || !has_others(&earlier, s))
+		return let_go(&record);
+	log_error("container %s is in the sandbox %s already: `nej detach %s` ends that one", s->id,
+		record.name, record.name);
 	return SANDBOX_EXIT_FAILED;
+}
+
+static int choose(const struct ocistate *s, const struct oci_plan *plan,
+	char policy[static PATH_MAX], char name[static OCICHOICE_NAME_BYTES])
+{
+	char why[WHY_BYTES];
+	int r = ocichoice_policy(s, &plan->choice, policy, why, sizeof(why));
+
+	if (r >= 0)
+		r = ocichoice_name(s, name, why, sizeof(why));
+	if (r < 0) {
+		log_error("%s", why);
+		return SANDBOX_EXIT_USAGE;
+	}
+	return *policy ? check_policy(policy) : 0;
 }
 
 int oci_confine(const struct ocistate *s, const struct oci_plan *plan)
 {
-	char policy[PATH_MAX], name[NAME_BYTES];
-	int r = find_policy(s, plan, policy);
+	char policy[PATH_MAX], name[OCICHOICE_NAME_BYTES];
+	int in_pod, r = choose(s, plan, policy, name);
 
 	if (r)
 		return r;
@@ -296,33 +338,15 @@ int oci_confine(const struct ocistate *s, const struct oci_plan *plan)
 		log_error("the state of container %s has no pid", s->id);
 		return SANDBOX_EXIT_USAGE;
 	}
-	r = find_pod(s);
-	if (r || !*policy)
-		return r < 0 ? -r : 0;
+	tidy();
+	in_pod = find_pod(s);
+	if (in_pod < 0)
+		return SANDBOX_EXIT_FAILED;
+	if (!in_pod && !*policy)
+		return 0;
+	r = check_container(s, plan);
+	if (r || in_pod)
+		return r;
 	r = forget_earlier(s);
-	if (!r)
-		r = choose_name(s, name);
 	return r ? r : confine(s, policy, name);
-}
-
-int oci_release(const struct ocistate *s)
-{
-	static struct state state;
-	char name[NAME_BYTES];
-	int r = record_read(s->id, name);
-
-	if (r < 0)
-		return r == -ENOENT ? 0 : SANDBOX_EXIT_FAILED;
-	r = 0;
-	if (state_read(name, &state) == 0 && state.is_live)
-		r = detach(name);
-	/* Its supervisor may have been killed, or have ended with the cgroup while we asked. */
-	if (state_read(name, &state) == 0)
-		r = state.is_live ? r : leftover_remove(name);
-	else
-		r = 0;
-	if (r == 0)
-		record_remove(s->id);
-	remove_cgroup();
-	return r;
 }

@@ -23,6 +23,8 @@
 
 #define CONTAINER_DIGITS (TARGET_CONTAINER_BYTES - 1)
 #define MAX_PROC_BYTES 65536
+#define POD "pod"
+#define SLICE ".slice"
 
 struct search {
 	const struct target_plan *plan;
@@ -48,27 +50,6 @@ __attribute__((format(printf, 2, 3))) static int refuse(struct search *s, const 
 
 /* --- the cgroup */
 
-/* The path of a process's cgroup below the root of cgroup2. */
-static int read_cgroup_of(pid_t pid, char ret[static PATH_MAX])
-{
-	char path[64];
-	_cleanup_free_ char *text = NULL;
-	char *line, *rest;
-	size_t len;
-	int r;
-
-	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
-	r = file_read(path, MAX_PROC_BYTES, &text, &len);
-	if (r < 0)
-		return r == -ENOENT ? -ESRCH : r;
-	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-		if (strncmp(line, "0::", 3) == 0) {
-			snprintf(ret, PATH_MAX, "%s", line + 3);
-			return 0;
-		}
-	return -ENOENT;
-}
-
 /* A path as it is, or below where cgroup2 is mounted. */
 static int resolve_path(struct search *s)
 {
@@ -83,20 +64,21 @@ static int resolve_path(struct search *s)
 	return refuse(s, "there is no cgroup %s: %s", asked, strerror(errno));
 }
 
-/* systemd's names of cgroups have `_` where a uid has `-`. */
-static bool names_pod(const char *name, const char *uid)
+/* cgroupfs: `podUID`; systemd: `kubepods-CLASS-podUID.slice`, with `_` where the uid has `-`. */
+bool target_names_pod(const char *name, const char *uid)
 {
-	size_t len = strlen(uid);
+	size_t len = strlen(name), n = strlen(uid);
 
-	for (; *name; name++) {
-		size_t n = 0;
-
-		while (n < len && (name[n] == uid[n] || (name[n] == '_' && uid[n] == '-')))
-			n++;
-		if (n == len)
-			return true;
-	}
-	return false;
+	if (len > strlen(SLICE) && strcmp(name + len - strlen(SLICE), SLICE) == 0)
+		len -= strlen(SLICE);
+	if (!n || len < strlen(POD) + n)
+		return false;
+	name += len - n;
+	for (size_t i = 0; i < n; i++)
+		if (name[i] != uid[i] && !(name[i] == '_' && uid[i] == '-'))
+			return false;
+	return strncmp(name - strlen(POD), POD, strlen(POD)) == 0 &&
+		(len == strlen(POD) + n || name[-1 - (ssize_t)strlen(POD)] == '-');
 }
 
 /* From a container's cgroup to its pod's. One that other pods share is not the pod's. */
@@ -111,14 +93,14 @@ static void climb_to_pod(const struct search *s, char *path)
 		return;
 	*slash = 0;
 	slash = strrchr(above, '/');
-	if (slash && names_pod(slash + 1, s->plan->pod_uid))
+	if (slash && target_names_pod(slash + 1, s->plan->pod_uid))
 		strcpy(path, above);
 }
 
 static int resolve_pid(struct search *s)
 {
 	char path[PATH_MAX], below[2 * PATH_MAX];
-	int r = read_cgroup_of(s->plan->pid, path);
+	int r = cgroup_path_of(s->plan->pid, path);
 
 	if (r < 0)
 		return refuse(s, "process %d: %s", s->plan->pid,
@@ -173,7 +155,7 @@ static int check_not_ours(struct search *s)
 {
 	char own[PATH_MAX], path[2 * PATH_MAX];
 	const struct cgroup *cg = &s->t->cgroup;
-	int r = read_cgroup_of(getpid(), own);
+	int r = cgroup_path_of(getpid(), own);
 	struct stat st;
 
 	if (r < 0 || s->plan->is_everywhere)

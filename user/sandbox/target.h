@@ -23,7 +23,7 @@ enum target_net {
 struct target_plan {
 	const char *cgroup_path; /* NULL: the cgroup of pid */
 	pid_t pid;
-	const char *pod_uid; /* the cgroup above that of pid, if its name has this in it; NULL */
+	const char *pod_uid; /* the cgroup above that of pid, if it is that of this pod; NULL */
 	const char *name;    /* of the sandbox: what a dead supervisor of it left does not count */
 	bool has_uid;
 	uid_t uid;          /* one user's sockets alone */
@@ -48,6 +48,8 @@ int target_find(const struct target_plan *plan, struct target *ret, char *why, s
 
 /* The id of a container that a cgroup's path names; false: none. */
 bool target_container_of(const char *path, char ret[static TARGET_CONTAINER_BYTES]);
+/* Is a cgroup of this name the one that the kubelet makes for the pod of this uid? */
+bool target_names_pod(const char *name, const char *uid);
 /* Why a program of this name (of its executable) means that sockets are not this kernel's; or NULL. */
 const char *target_other_kernel(const char *exe);
 

@@ -3,7 +3,7 @@
 """bundle.py DIR CGROUP [KEY=VALUE...] -- COMMAND...: an OCI bundle of busybox alone, confined by the
 hooks of $NEJ_HOOK (arguments of `nej oci-hook` before the stage). KEY=VALUE are annotations;
 `net=PATH` is the network namespace to join instead of one with only lo, `caps=NAME,...` are
-capabilities of the container's root."""
+capabilities of the container's root, `bind=FROM:TO:OPTION` mounts a folder of the host."""
 import json
 import os
 import pathlib
@@ -35,7 +35,7 @@ def main():
     folder, cgroup, *words = sys.argv[1:]
     cut = words.index("--")
     facts = dict(word.split("=", 1) for word in words[:cut])
-    net, caps = facts.pop("net", None), facts.pop("caps", "")
+    net, caps, bind = facts.pop("net", None), facts.pop("caps", ""), facts.pop("bind", None)
     namespaces = [{"type": name} for name in NAMESPACES]
     if net:
         namespaces[-1]["path"] = net
@@ -56,6 +56,10 @@ def main():
                   "resources": {"devices": [{"allow": False, "access": "rwm"}]}},
         "hooks": {"createRuntime": hook("createRuntime"), "poststop": hook("poststop")},
     }
+    if bind:
+        source, target, option = bind.split(":")
+        config["mounts"].append({"destination": target, "type": "bind", "source": source,
+                                 "options": ["rbind", option]})
     (root / "config.json").write_text(json.dumps(config, indent=1))
 
 

@@ -23,8 +23,12 @@ runc exec "$ID" sh -c 'echo >/tmp/go'
 eventually bash -c "runc state '$ID' | grep -q stopped"
 expect 0 '' runtime runc delete "$ID"
 nothing_stays
-# A runtime that died had no poststop: its container starts again all the same.
-mkdir -p /run/nej/.oci && printf %s "$NAME" >"/run/nej/.oci/$ID"
+# A runtime that died ran no poststop: its container starts again all the same.
+bundle nej.policy="$E2E/policy.yaml" nej.name="$NAME" -- sleep 60
+runtime runc run -d --bundle "$BUNDLE" "$ID" >"$E2E/out" 2>&1 || fail "$(cat "$E2E/out")"
+first=$(runc state "$ID" | grep -o '"pid": [0-9]*')
+rm -r "/run/runc/$ID" && kill -9 "${first##* }"
+eventually bash -c "[ ! -s /sys/fs/cgroup/unified/nej-$ID/cgroup.procs ]"
 bundle nej.policy="$E2E/policy.yaml" nej.name="$NAME" -- echo again
 expect 0 again runtime runc run --bundle "$BUNDLE" "$ID"
 nothing_stays

@@ -36,6 +36,34 @@ static void container_is_read_from_the_cgroups_path(void **state)
 	}
 }
 
+static void cgroup_of_a_pod_is_known_by_its_whole_uid(void **state)
+{
+	static const struct {
+		const char *name;
+		bool is_pods;
+	} cases[] = {
+		{"pod0c1d-22", true},
+		{"pod0c1d_22.slice", true},
+		{"kubepods-pod0c1d_22.slice", true},
+		{"kubepods-burstable-pod0c1d_22.slice", true},
+		{"pod0c1d-221", false},
+		{"pod0c1d-22x.slice", false},
+		{"pod10c1d-22", false},
+		{"kubepods-besteffort-tripod0c1d_22.slice", false},
+		{"0c1d-22", false},
+		{"0c1d-22.slice", false},
+		{"pod", false},
+		{".slice", false},
+		{"", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(target_names_pod(cases[i].name, "0c1d-22"), cases[i].is_pods);
+	assert_false(target_names_pod("pod", ""));
+	assert_false(target_names_pod("pod.slice", ""));
+}
+
 static void programs_with_a_kernel_of_their_own_are_known(void **state)
 {
 	static const struct {
@@ -77,6 +105,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(container_is_read_from_the_cgroups_path),
+		cmocka_unit_test(cgroup_of_a_pod_is_known_by_its_whole_uid),
 		cmocka_unit_test(programs_with_a_kernel_of_their_own_are_known),
 		cmocka_unit_test(what_is_no_target_is_refused_with_the_reason),
 	};

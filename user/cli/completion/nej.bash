@@ -7,7 +7,7 @@ _nej_options() {
 	run) echo "-p --policy -n --name -u --user --net= --audit --resolver --ca --threads --workspace --write --read --memory --pids --cpus --idle --grace --help" ;;
 	attach) echo "--cgroup --pid -u --user --uid-guard -p --policy -n --name --audit --resolver --threads --background --help" ;;
 	status) echo "--json --metrics --metrics-listen --canary --help" ;;
-	oci-hook) echo "--policies --default --require --help" ;;
+	oci-hook) echo "--policies --default --require --accept --help" ;;
 	doctor) echo "--json --help" ;;
 	reload) echo "-p --policy --help" ;;
 	halt | resume | revoke) echo "--all --help" ;;

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Capabilities and folders of the host by which a container could get past nej: it is not started, and
+# the reason says what to leave out; what the operator accepts is.
+. "$(dirname "$0")/../containers.sh"
+before_end 'runc delete -f "$ID"; rmdir /sys/fs/cgroup/unified/"nej-$ID"; ip netns del "nej-p-$ID"'
+policy <<<'{version: 1, rules: [allow: api.allowed.test]}'
+NET=/run/netns/nej-p-$ID
+ip netns add "nej-p-$ID" && ip -n "nej-p-$ID" link add v0 type veth peer name v1
+ip -n "nej-p-$ID" link set v0 up && ip -n "nej-p-$ID" link set v1 up
+named=(nej.policy=policy nej.name="$NAME")
+refused 'cannot be confined: it has CAP_SYS_ADMIN.*--accept SYS_ADMIN' "${named[@]}" caps=CHOWN,SYS_ADMIN
+refused 'it has CAP_DAC_READ_SEARCH' "${named[@]}" caps=DAC_READ_SEARCH
+refused 'it has CAP_NET_RAW.*past every hook' "${named[@]}" caps=NET_RAW net="$NET"
+refused 'it has CAP_NET_ADMIN' "${named[@]}" caps=NET_ADMIN net="$NET"
+refused 'it can write to /run of the host.*control sockets' "${named[@]}" bind=/run:/tmp:rw
+refused 'it can write to /sys/fs/cgroup of the host' "${named[@]}" bind=/sys/fs/cgroup:/tmp:rw
+refused 'it can write to / of the host' "${named[@]}" bind=/:/tmp:rw
+NEJ_HOOK="--policies $E2E --accept everything" refused '`everything` is neither a capability' "${named[@]}"
+starts "${named[@]}" caps=NET_RAW,NET_ADMIN,CHOWN
+starts "${named[@]}" bind=/run:/tmp:ro
+starts "${named[@]}" bind="$E2E:/tmp:rw"
+export NEJ_HOOK="--policies $E2E --accept NET_RAW,mounts"
+starts "${named[@]}" caps=NET_RAW net="$NET" bind=/run:/tmp:rw
+verified
