@@ -24,7 +24,7 @@ static void open_shared(void)
 {
 	struct object_error error = {0};
 
-	make_wire();
+	use_wire();
 	world = (struct world){
 		.proxy4 = -1, .proxy6 = -1, .eager4 = -1, .eager6 = -1, .stub4 = -1, .stub6 = -1};
 	world_new_cgroup(&world);

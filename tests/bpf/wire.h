@@ -19,10 +19,24 @@
 
 static int sniffer = -1, far_ns = -1, near_ns = -1;
 
-static inline void run(const char *command)
+/* Lines of ip(8), all by one process: under an emulator the start of one is what takes long. */
+static inline void ip_batch(const char *lines)
 {
-	if (system(command) != 0)
-		fail_msg("%s", command);
+	FILE *ip = popen("ip -batch -", "we");
+
+	assert_non_null(ip);
+	fputs(lines, ip);
+	if (pclose(ip) != 0)
+		fail_msg("ip: %s", lines);
+}
+
+static inline void set_sysctl(const char *name, const char *value)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/proc/sys/net/%s", name);
+	if (file_put(path, value) < 0)
+		fail_msg("%s", path);
 }
 
 static inline int open_ns(void)
@@ -41,30 +55,33 @@ static inline void make_wire(void)
 
 	assert_int_equal(unshare(CLONE_NEWNET), 0);
 	far_ns = open_ns();
-	run("ip link set lo up");
+	assert_int_equal(link_set_up_lo(), 0);
+	set_sysctl("ipv6/conf/default/accept_dad", "0");
 	assert_int_equal(unshare(CLONE_NEWNET), 0);
 	near_ns = open_ns();
-	snprintf(command, sizeof(command),
-		"ip link add wire0 address 02:00:00:00:00:01 type veth peer name wire1 address "
-		"02:00:00:00:00:02 netns /proc/%d/fd/%d",
-		getpid(), far_ns);
-	run(command);
 	assert_int_equal(link_set_up_lo(), 0);
-	run("sysctl -qw net.ipv6.conf.wire0.accept_dad=0");
-	run("ip addr add 10.99.0.1/24 dev wire0 && ip link set wire0 up");
-	run("ip -6 addr add fd99::1/64 dev wire0 nodad");
+	set_sysctl("ipv6/conf/default/accept_dad", "0");
+	set_sysctl("ipv4/ping_group_range", "0 2147483647");
+	snprintf(command, sizeof(command),
+		"link add wire0 address 02:00:00:00:00:01 type veth peer name wire1 address "
+		"02:00:00:00:00:02 netns /proc/%d/fd/%d\n",
+		getpid(), far_ns);
+	ip_batch(command);
 	assert_int_equal(setns(far_ns, CLONE_NEWNET), 0);
-	run("sysctl -qw net.ipv6.conf.wire1.accept_dad=0");
-	run("ip addr add " PEER4 "/24 dev wire1 && ip link set wire1 up");
-	run("ip -6 addr add " PEER6 "/64 dev wire1 nodad");
+	ip_batch("addr add " PEER4 "/24 dev wire1\n"
+		 "link set wire1 up\n"
+		 "addr add " PEER6 "/64 dev wire1 nodad\n");
 	sniffer = socket(AF_PACKET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, htons(ETH_P_ALL));
 	assert_true(sniffer >= 0);
 	assert_int_equal(setns(near_ns, CLONE_NEWNET), 0);
-	run("ip neigh replace " PEER4 " lladdr 02:00:00:00:00:02 dev wire0 nud permanent");
-	run("ip -6 neigh replace " PEER6 " lladdr 02:00:00:00:00:02 dev wire0 nud permanent");
-	run("ip -6 neigh replace fe80::2 lladdr 02:00:00:00:00:02 dev wire0 nud permanent");
-	run("ip route add default via " PEER4 " && ip -6 route add default via " PEER6);
-	run("sysctl -qw net.ipv4.ping_group_range='0 2147483647'");
+	ip_batch("addr add 10.99.0.1/24 dev wire0\n"
+		 "link set wire0 up\n"
+		 "addr add fd99::1/64 dev wire0 nodad\n"
+		 "neigh replace " PEER4 " lladdr 02:00:00:00:00:02 dev wire0 nud permanent\n"
+		 "neigh replace " PEER6 " lladdr 02:00:00:00:00:02 dev wire0 nud permanent\n"
+		 "neigh replace fe80::2 lladdr 02:00:00:00:00:02 dev wire0 nud permanent\n"
+		 "route add default via " PEER4 "\n"
+		 "route add default via " PEER6 "\n");
 }
 
 /* Does a frame carry what the sandbox wanted to say, or open a connection? ICMPv6 and IGMP are the
@@ -97,6 +114,15 @@ static inline int count_leaks(int wait_ms)
 		len = sizeof(from);
 	}
 	return n_leaks;
+}
+
+/* The wire that all tests of a program share: nothing of an earlier one is on it. */
+static inline void use_wire(void)
+{
+	if (sniffer < 0)
+		make_wire();
+	assert_int_equal(setns(near_ns, CLONE_NEWNET), 0);
+	count_leaks(0);
 }
 
 static inline int dgram_to(int fd, const char *addr, uint16_t port)

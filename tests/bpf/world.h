@@ -34,6 +34,7 @@
 
 #include "../../user/base/addr.h"
 #include "../../user/base/cleanup.h"
+#include "../../user/base/file.h"
 #include "../../user/kernel/link.h"
 #include "../../user/kernel/object.h"
 #include "../../user/kernel/origin.h"
