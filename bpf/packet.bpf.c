@@ -13,12 +13,13 @@ static __always_inline bool packet_is_transport(struct packet *p)
 }
 
 /* A flow outlives the expiry of the name it was let out for, but not the rule: after a reload its first
- * packet asks once whether the policy of now would have let it out as well; that of a grant always. */
+ * packet asks once whether the policy of now would have let it out as well; that of a grant always. One
+ * that is ahead of the settings was let out by the policy of now, and asked about by the next already. */
 static __always_inline bool packet_is_current(const struct nej_settings *s, struct nej_socket *sock)
 {
 	struct dest_words *w = dest_words(&sock->origin.dest);
 
-	if (sock->generation == s->generation && !sock->is_granted)
+	if ((__s32)(sock->generation - s->generation) >= 0 && !sock->is_granted)
 		return true;
 	if (decide_find_allow(w->w[0], w->w[1], w->w[2], w->w[3],
 		    DECIDE_PORT(&sock->origin.dest) | DECIDE_EVEN_EXPIRED) &

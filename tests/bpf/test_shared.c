@@ -24,7 +24,7 @@ static void open_shared(void)
 {
 	struct object_error error = {0};
 
-	use_wire();
+	make_wire();
 	world = (struct world){
 		.proxy4 = -1, .proxy6 = -1, .eager4 = -1, .eager6 = -1, .stub4 = -1, .stub6 = -1};
 	world_new_cgroup(&world);
@@ -84,7 +84,7 @@ static void admitted_flow_goes_straight_out_and_no_other(void **state)
 /* --- another policy meanwhile */
 
 #define N_WORDS 20
-#define WORD_US 20000
+#define WORD_US 40000
 
 static void talk_on(struct world_result *ret, void *arg)
 {
@@ -170,8 +170,56 @@ static ssize_t bytes_heard(void (*allow)(void), void (*change)(void))
 static void open_flow_is_asked_about_again_by_another_policy(void **state)
 {
 	(void)state;
-	assert_in_range(bytes_heard(allow_it, forbid_it), N_WORDS / 2 - 4, N_WORDS / 2 + 4);
+	assert_in_range(bytes_heard(allow_it, forbid_it), 2, N_WORDS - 3);
 	assert_int_equal(bytes_heard(allow_it, let_it_expire), N_WORDS);
+}
+
+/* What a reload does to a socket before the settings are the new ones: the policy that comes has let it
+ * go on, and the tables have nothing on it, as where it is older than the sandbox. */
+static void stamp(int fd)
+{
+	struct nej_socket value;
+
+	assert_int_equal(object_tag_read(world.object, fd, &value), 0);
+	value.generation++;
+	assert_int_equal(object_retag(world.object, fd, &value), 0);
+	allow_del(world.object, is_any, 0);
+}
+
+static void talk_stamped(struct world_result *ret, void *arg)
+{
+	struct target t = {.addr = PEER4, .port = 7};
+	struct sockaddr_storage sa;
+	socklen_t len = target_sockaddr(&t, &sa);
+	int fd = target_socket(&t);
+
+	(void)arg;
+	ret->value = connect(fd, (struct sockaddr *)&sa, len) < 0 ? -errno : 0;
+	for (int i = 0; i < 6 && !ret->value; i++) {
+		if (i == 2)
+			stamp(fd);
+		if (i == 4)
+			turn_generation();
+		ret->value = send(fd, "w", 1, 0) < 0 ? -errno : 0;
+		usleep(WORD_US);
+	}
+}
+
+static void socket_stamped_for_the_next_policy_goes_on(void **state)
+{
+	char bytes[16];
+	int server, peer;
+
+	(void)state;
+	open_shared();
+	server = listen_far();
+	allow_it();
+	assert_int_equal(world_run(&world, talk_stamped, NULL).value, 0);
+	peer = accept(server, NULL, NULL);
+	assert_int_equal(recv(peer, bytes, sizeof(bytes), MSG_DONTWAIT), 6);
+	close(peer);
+	close(server);
+	world_close(&world);
 }
 
 /* --- grants */
@@ -202,7 +250,7 @@ static void grant_for(uint32_t id, uint64_t for_ns)
 static void grant_long(void)
 {
 	grant_for(GRANT_ID, 3600000000000ull);
-	allow4(NEJ_RULE_GRANT | GRANT_ID, clock_boot_ns() + N_WORDS / 4 * WORD_US * 1000ull);
+	allow4(NEJ_RULE_GRANT | GRANT_ID, clock_boot_ns() + N_WORDS / 2 * WORD_US * 1000ull);
 }
 
 static void grant_half(void)
@@ -234,10 +282,9 @@ static void open_flow_of_a_grant_ends_with_it(void **state)
 	assert_int_equal(bytes_heard(grant_long, turn_generation), N_WORDS);
 	assert_int_equal(bytes_heard(grant_half, allow_it_by_a_rule), N_WORDS);
 	/* nobody does anything but wait */
-	assert_in_range(bytes_heard(grant_half, no_rule), N_WORDS / 2 - 4, N_WORDS / 2 + 4);
-	assert_in_range(bytes_heard(grant_long, revoke_it), N_WORDS / 2 - 4, N_WORDS / 2 + 4);
-	assert_in_range(bytes_heard(grant_long, give_its_place_to_another), N_WORDS / 2 - 4,
-		N_WORDS / 2 + 4);
+	assert_in_range(bytes_heard(grant_half, no_rule), 2, N_WORDS - 3);
+	assert_in_range(bytes_heard(grant_long, revoke_it), 2, N_WORDS - 3);
+	assert_in_range(bytes_heard(grant_long, give_its_place_to_another), 2, N_WORDS - 3);
 }
 
 static void entry_of_a_grant_that_is_over_is_none(void **state)
@@ -539,6 +586,7 @@ int main(void)
 		cmocka_unit_test(admitted_flow_goes_straight_out_and_no_other),
 		cmocka_unit_test(admitted_socket_is_not_free),
 		cmocka_unit_test(open_flow_is_asked_about_again_by_another_policy),
+		cmocka_unit_test(socket_stamped_for_the_next_policy_goes_on),
 		cmocka_unit_test(open_flow_of_a_grant_ends_with_it),
 		cmocka_unit_test(entry_of_a_grant_that_is_over_is_none),
 		cmocka_unit_test(loopback_of_others_is_refused_and_the_own_works),

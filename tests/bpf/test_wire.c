@@ -293,7 +293,7 @@ static void no_attempt_reaches_the_wire(void **state)
 	bool has_left[ARRAY_SIZE(attempts)];
 
 	(void)state;
-	use_wire();
+	make_wire();
 	world = (struct world){.proxy6 = -1, .eager6 = -1, .eager4 = -1, .stub6 = -1};
 	world_new_cgroup(&world);
 	world.proxy4 = world_listen(AF_INET, SOCK_STREAM, PROXY_PORT);
@@ -345,7 +345,7 @@ static void socket_older_than_the_sandbox_falls_silent(void **state)
 	pid_t pid;
 
 	(void)state;
-	use_wire();
+	make_wire();
 	world = (struct world){
 		.proxy4 = -1, .proxy6 = -1, .eager4 = -1, .eager6 = -1, .stub4 = -1, .stub6 = -1};
 	world_new_cgroup(&world);
@@ -389,7 +389,7 @@ static void socket_made_outside_is_not_covered(void **state)
 	pid_t pid;
 
 	(void)state;
-	use_wire();
+	make_wire();
 	world = (struct world){
 		.proxy4 = -1, .proxy6 = -1, .eager4 = -1, .eager6 = -1, .stub4 = -1, .stub6 = -1};
 	world_new_cgroup(&world);

@@ -53,6 +53,12 @@ static inline void make_wire(void)
 {
 	char command[256];
 
+	/* That of the test before goes, with whatever still lives on it. */
+	if (sniffer >= 0) {
+		close(sniffer);
+		close(far_ns);
+		close(near_ns);
+	}
 	assert_int_equal(unshare(CLONE_NEWNET), 0);
 	far_ns = open_ns();
 	assert_int_equal(link_set_up_lo(), 0);
@@ -114,15 +120,6 @@ static inline int count_leaks(int wait_ms)
 		len = sizeof(from);
 	}
 	return n_leaks;
-}
-
-/* The wire that all tests of a program share: nothing of an earlier one is on it. */
-static inline void use_wire(void)
-{
-	if (sniffer < 0)
-		make_wire();
-	assert_int_equal(setns(near_ns, CLONE_NEWNET), 0);
-	count_leaks(0);
 }
 
 static inline int dgram_to(int fd, const char *addr, uint16_t port)

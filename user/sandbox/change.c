@@ -91,8 +91,12 @@ int change_policy(struct sandbox *sb, const struct policy *next)
 	n_cut = look(sb, SWEEP_RELOAD, next, sb->generation + 1);
 	settings.generation = sb->generation + 1;
 	r = object_settings(sb->object, &settings);
-	if (r < 0)
+	if (r < 0) {
+		/* No socket may stay ahead of a policy that did not come. */
+		(void)apply_policy(sb->object, sb->policy, &sb->settings);
+		(void)look(sb, SWEEP_RELOAD, sb->policy, sb->generation);
 		return r;
+	}
 	sb->settings = settings;
 	return n_cut;
 }

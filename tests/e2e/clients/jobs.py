@@ -43,12 +43,14 @@ class Terminal:
 def inner_shell(t):
     t.type(f"PS1='IN> ' {RUN} bash --norc -i\n")
     t.expect("IN> ")
-    t.type("sleep 100\n")
+    t.type("sh -c 'echo be\"\"gan; exec sleep 100'\n")
+    t.expect("began")
     time.sleep(0.3)
     t.type("\x1a")
     t.expect("Stopped")
+    t.expect("IN> ")  # else what is typed next belongs to nobody yet
     t.type("fg\n")
-    t.expect("sleep 100")
+    t.expect("exec sleep 100")
     time.sleep(0.2)
     t.type("\x03")
     t.expect("IN> ")
