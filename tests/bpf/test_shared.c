@@ -33,17 +33,24 @@ static void open_shared(void)
 	world_configure(&world, NEJ_F_ACTIVE);
 }
 
-static void talk_to_peer(struct world_result *ret, void *arg)
+static int connect_to_peer(struct world_result *ret)
 {
 	struct target t = {.addr = PEER4, .port = 7};
 	struct sockaddr_storage sa;
 	socklen_t len = target_sockaddr(&t, &sa);
 	int fd = target_socket(&t);
 
+	ret->value = connect(fd, (struct sockaddr *)&sa, len) < 0 ? -errno : 0;
+	return fd;
+}
+
+static void talk_to_peer(struct world_result *ret, void *arg)
+{
+	int fd = connect_to_peer(ret);
+
 	(void)arg;
-	ret->value = connect(fd, (struct sockaddr *)&sa, len) < 0 || send(fd, CANARY, 6, 0) < 0
-		? -errno
-		: 0;
+	if (!ret->value && send(fd, CANARY, 6, 0) < 0)
+		ret->value = -errno;
 }
 
 static void ask_time(struct world_result *ret, void *arg)
@@ -88,13 +95,9 @@ static void admitted_flow_goes_straight_out_and_no_other(void **state)
 
 static void talk_on(struct world_result *ret, void *arg)
 {
-	struct target t = {.addr = PEER4, .port = 7};
-	struct sockaddr_storage sa;
-	socklen_t len = target_sockaddr(&t, &sa);
-	int fd = target_socket(&t);
+	int fd = connect_to_peer(ret);
 
 	(void)arg;
-	ret->value = connect(fd, (struct sockaddr *)&sa, len) < 0 ? -errno : 0;
 	for (int i = 0; i < N_WORDS && !ret->value; i++) {
 		ret->value = send(fd, "w", 1, 0) < 0 ? -errno : 0;
 		usleep(WORD_US);
@@ -188,13 +191,9 @@ static void stamp(int fd)
 
 static void talk_stamped(struct world_result *ret, void *arg)
 {
-	struct target t = {.addr = PEER4, .port = 7};
-	struct sockaddr_storage sa;
-	socklen_t len = target_sockaddr(&t, &sa);
-	int fd = target_socket(&t);
+	int fd = connect_to_peer(ret);
 
 	(void)arg;
-	ret->value = connect(fd, (struct sockaddr *)&sa, len) < 0 ? -errno : 0;
 	for (int i = 0; i < 6 && !ret->value; i++) {
 		if (i == 2)
 			stamp(fd);
