@@ -10,8 +10,9 @@
  * another runtime or the first of a pod, is not its end. Such a record is marked, and whichever hook runs
  * next after the last process tidies it up.
  *
- * A pod's first container carries its namespaces, and the others' cgroups lie beside its own below the
- * pod's: there the pod is confined once, and the others are found to be.
+ * A pod whose containers' cgroups lie below one of its own is confined once, by whichever of its containers
+ * has the hooks first (containerd runs none for the one that holds the namespaces); the others are found
+ * to be in it.
  */
 #include "oci.h"
 
@@ -31,6 +32,7 @@
 #include "detach.h"
 #include "leftover.h"
 #include "ocirecord.h"
+#include "target.h"
 
 #define OWN_CGROUP "nej.oci"
 #define CONFIG_MAX_BYTES (16 * 1024 * 1024)
@@ -92,6 +94,15 @@ static void remove_cgroup(void)
 		pause_a_round();
 }
 
+/* A pod as if it were a container: one record, whoever of it comes. */
+static void be_pod(const struct ocistate *s, struct ocistate *ret)
+{
+	*ret = *s;
+	ret->kind = OCISTATE_POD;
+	memcpy(ret->id, s->pod_id, sizeof(ret->id));
+	snprintf(ret->bundle, sizeof(ret->bundle), "pod");
+}
+
 /* --- the end of a container */
 
 /* The sandbox that a record names, if it is there and the container's. */
@@ -139,26 +150,43 @@ static void tidy(void)
 	ocirecord_each(tidy_one, NULL);
 }
 
+/* The record of a container, or else of its pod. */
+static int find_record(const struct ocistate *s, struct ocirecord *ret)
+{
+	struct ocistate pod = {0};
+	int r = ocirecord_find(s, ret);
+
+	if (r != -ENOENT || !s->pod_id[0])
+		return r;
+	be_pod(s, &pod);
+	return ocirecord_find(&pod, ret);
+}
+
+static bool is_populated(const struct ocirecord *r)
+{
+	static struct state s;
+
+	return read_sandbox(r, &s) && cgroup_is_populated(s.cgroup);
+}
+
 int oci_release(const struct ocistate *s)
 {
-	static struct state state;
 	struct ocirecord record;
 	int r;
 
 	tidy();
-	r = ocirecord_find(s, &record);
+	r = find_record(s, &record);
 	if (r == -EBADMSG) /* nothing had begun yet */
 		ocirecord_remove(&record);
 	if (r < 0)
 		return r == -ENOENT || r == -EBADMSG ? 0 : SANDBOX_EXIT_FAILED;
-	for (int i = 0; i < EMPTY_ROUNDS && read_sandbox(&record, &state) &&
-		cgroup_is_populated(state.cgroup);
+	for (int i = 0; i < EMPTY_ROUNDS && s->kind == OCISTATE_CONTAINER && is_populated(&record);
 		i++)
 		pause_a_round();
-	if (read_sandbox(&record, &state) && cgroup_is_populated(state.cgroup)) {
-		log_notice("container %s has ended, and others live in %s: the sandbox %s goes on "
-			   "until they have ended too",
-			s->id, state.cgroup, record.name);
+	if (is_populated(&record)) {
+		log_notice("container %s has ended, and others live in its cgroup: the sandbox %s "
+			   "goes on until they have ended too",
+			s->id, record.name);
 		ocirecord_mark_ended(&record);
 		return 0;
 	}
@@ -169,37 +197,28 @@ int oci_release(const struct ocistate *s)
 
 /* --- pods */
 
-struct pod_search {
-	const struct ocistate *s;
-	const char *cgroup;               /* of the container, whole */
-	char ended[OCIRECORD_FILE_BYTES]; /* the name of the pod's sandbox, if that has ended */
-};
-
-/* 1: it is a sandbox of the pod, and the container's cgroup is below that one's. */
-static int is_pod(void *arg, const struct ocirecord *r)
+/* Is it a live sandbox that the container is in by its cgroup? */
+static int is_around(void *arg, const struct ocirecord *r)
 {
 	static struct state pod;
-	struct pod_search *search = arg;
+	const char *cgroup = arg; /* of the container, whole */
 	size_t n;
 
-	if (strcmp(r->container, search->s->pod_id) != 0)
+	if (!read_sandbox(r, &pod) || !pod.is_live)
 		return 0;
-	if (!read_sandbox(r, &pod) || !pod.is_live) {
-		snprintf(search->ended, sizeof(search->ended), "%.63s", r->name);
-		return 0;
-	}
 	n = strlen(pod.cgroup);
-	return strncmp(search->cgroup, pod.cgroup, n) == 0 && search->cgroup[n] == '/';
+	return strncmp(cgroup, pod.cgroup, n) == 0 && cgroup[n] == '/';
 }
 
-/* 1: the container's pod is confined, and the container in it; 0: it is for itself; -1: it was. */
-static int find_pod(const struct ocistate *s)
+/* 1: the container's pod is confined, and the container in it; 0: it is not; -1: the message is out.
+ * ret: whose sandbox it would be, the pod's where that has a cgroup of its own. */
+static int find_pod(const struct ocistate *s, struct ocistate *ret)
 {
 	struct cgroup cg = {.fd = -1};
-	struct pod_search search = {.s = s, .cgroup = cg.path};
 	int r;
 
-	if (s->kind != OCISTATE_IN_POD || !s->pod_id[0])
+	*ret = *s;
+	if (s->kind == OCISTATE_CONTAINER || !s->pod_id[0])
 		return 0;
 	r = cgroup_of(s->pid, &cg);
 	if (r < 0) {
@@ -208,12 +227,11 @@ static int find_pod(const struct ocistate *s)
 		return -1;
 	}
 	cgroup_close(&cg);
-	if (ocirecord_each(is_pod, &search) > 0)
+	if (ocirecord_each(is_around, cg.path) > 0)
 		return 1;
-	if (!search.ended[0])
-		return 0;
-	log_error("the sandbox %s of this pod has ended: start the pod anew", search.ended);
-	return -1;
+	if (target_climb_to_pod(cg.path, s->pod_uid))
+		be_pod(s, ret);
+	return 0;
 }
 
 /* --- its start */
@@ -307,6 +325,8 @@ static int forget_earlier(const struct ocistate *s)
 		return 0;
 	if (!read_sandbox(&record, &earlier) || !has_others(&earlier, s))
 		return let_go(&record);
+	if (!earlier.is_live) /* the attach takes it over: nobody of it is free meanwhile */
+		return 0;
 	log_error("container %s is in the sandbox %s already: `nej detach %s` ends that one", s->id,
 		record.name, record.name);
 	return SANDBOX_EXIT_FAILED;
@@ -329,24 +349,23 @@ static int choose(const struct ocistate *s, const struct oci_plan *plan,
 
 int oci_confine(const struct ocistate *s, const struct oci_plan *plan)
 {
+	static struct ocistate who;
 	char policy[PATH_MAX], name[OCICHOICE_NAME_BYTES];
-	int in_pod, r = choose(s, plan, policy, name);
+	int r;
 
-	if (r)
-		return r;
 	if (!s->pid) {
 		log_error("the state of container %s has no pid", s->id);
 		return SANDBOX_EXIT_USAGE;
 	}
 	tidy();
-	in_pod = find_pod(s);
-	if (in_pod < 0)
-		return SANDBOX_EXIT_FAILED;
-	if (!in_pod && !*policy)
-		return 0;
-	r = check_container(s, plan);
-	if (r || in_pod)
+	r = find_pod(s, &who);
+	if (r)
+		return r < 0 ? SANDBOX_EXIT_FAILED : check_container(s, plan);
+	r = choose(&who, plan, policy, name);
+	if (r || !*policy)
 		return r;
-	r = forget_earlier(s);
-	return r ? r : confine(s, policy, name);
+	r = check_container(s, plan);
+	if (!r)
+		r = forget_earlier(&who);
+	return r ? r : confine(&who, policy, name);
 }

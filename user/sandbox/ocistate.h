@@ -31,7 +31,7 @@ struct ocistate {
 	char policy[PATH_MAX];           /* nej.policy; empty: it has none */
 	char name[OCISTATE_VALUE_BYTES]; /* nej.name; the same */
 	char pod_id[OCISTATE_ID_BYTES]; /* of the first container, as Kubernetes' runtimes say it */
-	char pod_uid[OCISTATE_VALUE_BYTES]; /* part of the name of the pod's cgroup */
+	char pod_uid[OCISTATE_VALUE_BYTES]; /* by which the pod's cgroup is named */
 };
 
 /* 0, or -EINVAL with a sentence why. A runtime may give the annotations here or in the bundle alone. */

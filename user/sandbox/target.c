@@ -81,20 +81,21 @@ bool target_names_pod(const char *name, const char *uid)
 		(len == strlen(POD) + n || name[-1 - (ssize_t)strlen(POD)] == '-');
 }
 
-/* From a container's cgroup to its pod's. One that other pods share is not the pod's. */
-static void climb_to_pod(const struct search *s, char *path)
+bool target_climb_to_pod(char *path, const char *uid)
 {
 	char above[PATH_MAX];
 	char *slash;
 
 	snprintf(above, sizeof(above), "%s", path);
 	slash = strrchr(above, '/');
-	if (!s->plan->pod_uid || !*s->plan->pod_uid || !slash)
-		return;
+	if (!uid || !slash)
+		return false;
 	*slash = 0;
 	slash = strrchr(above, '/');
-	if (slash && target_names_pod(slash + 1, s->plan->pod_uid))
-		strcpy(path, above);
+	if (!slash || !target_names_pod(slash + 1, uid))
+		return false;
+	strcpy(path, above);
+	return true;
 }
 
 static int resolve_pid(struct search *s)
@@ -110,7 +111,7 @@ static int resolve_pid(struct search *s)
 			"process %d is in a cgroup outside of nej's cgroup namespace: start nej on "
 			"the host",
 			s->plan->pid);
-	climb_to_pod(s, path);
+	(void)target_climb_to_pod(path, s->plan->pod_uid);
 	snprintf(below, sizeof(below), "%s%s", s->root, path);
 	if (!realpath(below, s->t->cgroup.path))
 		return refuse(s, "the cgroup of process %d (%s): %s", s->plan->pid, path,

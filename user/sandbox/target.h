@@ -44,6 +44,10 @@ struct target {
 /* On failure -EINVAL with a sentence why. netns_fd and cgroup.fd are the caller's to close. */
 int target_find(const struct target_plan *plan, struct target *ret, char *why, size_t why_bytes);
 
+/* From the path of a container's cgroup to that of its pod's, where it has one: one that other pods share
+ * is not the pod's. uid may be NULL. */
+bool target_climb_to_pod(char *path, const char *uid);
+
 /* --- for tests */
 
 /* The id of a container that a cgroup's path names; false: none. */
