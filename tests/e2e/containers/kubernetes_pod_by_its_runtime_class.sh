@@ -33,8 +33,7 @@ audit event=network_allowed host=api.allowed.test "container=$pod"
 audit event=dns_blocked host=x.evil.test
 expect 0 '' cri end "$agent"
 expect 0 '' cri end "$pod"
-rmdir "/sys/fs/cgroup/unified/nej-$ID/pod0c1d-$ID-2" # which the kubelet does
-eventually bash -c "! '$NEJ' status | grep -q '$NAME '"
+rmdir "/sys/fs/cgroup/unified/nej-$ID/pod0c1d-$ID-2" && eventually bash -c "! '$NEJ' status | grep -q '$NAME '" # the kubelet does that
 cri container "${pods[1]}" tidies nej/box NET_RAW -- true 2>/dev/null && fail 'it started'
 ID=${pod:0:40} nothing_stays
 evil_saw_nothing
