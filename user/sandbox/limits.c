@@ -2,6 +2,7 @@
 /* Reading and printing limits; see limits.h. */
 #include "limits.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,15 +17,21 @@
 #define MIN_CPUS_MILLI 10u /* cpu.max takes no quota below a millisecond of 100 */
 #define MAX_SECONDS (30u * 24 * 3600)
 
+/* 4G, as systemd and container engines write it, and 4g, 4Gi, 4GiB mean the same; 4GB would be less to
+ * some, so it is none. */
 static int parse_size(const char *text, uint64_t *ret)
 {
 	static const char units[] = "KMGT";
-	size_t len = strlen(text);
-	const char *unit = len ? strchr(units, text[len - 1]) : NULL;
+	size_t len = strlen(text), n_digits = strspn(text, "0123456789");
+	const char *rest = text + n_digits, *unit = *rest ? strchr(units, toupper(*rest)) : NULL;
 	unsigned int shift = unit ? 10 * (unsigned int)(unit - units + 1) : 0;
 	uint64_t n;
-	int r = num_parse_u64(text, unit ? len - 1 : len, MAX_MEMORY >> shift, &n);
+	int r;
 
+	if (*rest &&
+		(!unit || (rest[1] && strcmp(rest + 1, "i") != 0 && strcmp(rest + 1, "iB") != 0)))
+		return -EINVAL;
+	r = num_parse_u64(text, unit ? n_digits : len, MAX_MEMORY >> shift, &n);
 	if (r < 0)
 		return r;
 	n <<= shift;
