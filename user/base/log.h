@@ -14,6 +14,7 @@ enum log_level {
 
 void log_set_level(enum log_level level);
 void log_set_name(const char *name); /* prefix instead of `nej`; not copied */
+void log_to_syslog(void); /* as well: for who is started by a program that drops what it says */
 void log_message(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #define log_error(...) log_message(LOG_LEVEL_ERROR, __VA_ARGS__)

@@ -153,6 +153,7 @@ int cli_oci_hook(int argc, char **argv)
 
 	if (argp_parse(&argp, argc, argv, 0, NULL, &h) != 0)
 		return SANDBOX_EXIT_USAGE;
+	log_to_syslog(); /* crun drops what hooks say */
 	is_start = find_stage(h.stage)->is_start;
 	if (read_state(&s, is_start) < 0)
 		return SANDBOX_EXIT_USAGE;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
+#include <linux/magic.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <signal.h>
@@ -17,6 +18,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <netinet/in.h>
 #include <unistd.h>
@@ -94,7 +96,18 @@ static bool is_mount_of(const char *line, const char *type, const char *option)
 		(!option || strstr(dash, option));
 }
 
-/* The mount point of the first such mount. */
+/* Another mount may lie over it, or over a folder above. */
+static bool is_on_top(const char *point, const char *type)
+{
+	unsigned long magic = strcmp(type, "cgroup2") == 0 ? CGROUP2_SUPER_MAGIC
+		: strcmp(type, "bpf") == 0                 ? BPF_FS_MAGIC
+							   : CGROUP_SUPER_MAGIC;
+	struct statfs fs;
+
+	return statfs(point, &fs) == 0 && (unsigned long)fs.f_type == magic;
+}
+
+/* The mount point of the first such mount that can be seen. */
 static int find_mount(const char *type, const char *option, char *ret, size_t max_bytes)
 {
 	_cleanup_fclose_ FILE *f = fopen("/proc/self/mountinfo", "re");
@@ -103,7 +116,7 @@ static int find_mount(const char *type, const char *option, char *ret, size_t ma
 	while (f && fgets(line, sizeof(line), f))
 		if (is_mount_of(line, type, option) &&
 			sscanf(line, "%*s %*s %*s %*s %2047s", point) == 1 &&
-			strlen(point) < max_bytes) {
+			strlen(point) < max_bytes && is_on_top(point, type)) {
 			strcpy(ret, point);
 			return 0;
 		}

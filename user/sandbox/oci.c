@@ -98,7 +98,7 @@ static void remove_cgroup(void)
 static void be_pod(const struct ocistate *s, struct ocistate *ret)
 {
 	*ret = *s;
-	ret->kind = OCISTATE_POD;
+	ret->kind = OCISTATE_WHOLE_POD;
 	memcpy(ret->id, s->pod_id, sizeof(ret->id));
 	snprintf(ret->bundle, sizeof(ret->bundle), "pod");
 }
@@ -169,13 +169,11 @@ static bool is_populated(const struct ocirecord *r)
 	return read_sandbox(r, &s) && cgroup_is_populated(s.cgroup);
 }
 
-int oci_release(const struct ocistate *s)
+static int release(const struct ocistate *s)
 {
 	struct ocirecord record;
-	int r;
+	int r = find_record(s, &record);
 
-	tidy();
-	r = find_record(s, &record);
 	if (r == -EBADMSG) /* nothing had begun yet */
 		ocirecord_remove(&record);
 	if (r < 0)
@@ -190,7 +188,15 @@ int oci_release(const struct ocistate *s)
 		ocirecord_mark_ended(&record);
 		return 0;
 	}
-	r = let_go(&record);
+	return let_go(&record);
+}
+
+int oci_release(const struct ocistate *s)
+{
+	int r;
+
+	tidy();
+	r = release(s);
 	remove_cgroup();
 	return r;
 }
@@ -283,8 +289,11 @@ static int confine(const struct ocistate *s, const char *policy, const char *nam
 		.n_threads = 1,
 		.pid = s->pid,
 		.container = s->id,
-		.pod_uid = s->kind == OCISTATE_POD ? s->pod_uid : NULL,
+		.pod_uid = s->kind == OCISTATE_WHOLE_POD ? s->pod_uid : NULL,
 		.is_background = true,
+		/* `crun run` is the reaper of all that its hooks leave behind, and does not end, nor
+		 * remove the cgroup, before they have. Containers of a pod come and go. */
+		.is_until_empty = s->kind != OCISTATE_WHOLE_POD,
 	};
 	struct ocirecord record;
 	int r = ocirecord_begin(s, name);

@@ -20,6 +20,7 @@ enum ocistate_kind {
 	OCISTATE_CONTAINER, /* one for itself */
 	OCISTATE_POD,       /* the first of a pod, which holds its namespaces */
 	OCISTATE_IN_POD,    /* another of a pod */
+	OCISTATE_WHOLE_POD, /* no container's: a pod as if it were one (oci.c) */
 };
 
 struct ocistate {

@@ -42,6 +42,7 @@ struct sandbox_options {
 	const char *pod_uid; /* the cgroup of the pod that pid is in, where it has one; NULL */
 	bool is_uid_guard;   /* the user's sockets wherever they are */
 	bool is_background;  /* our caller goes on when it is enforced */
+	bool is_until_empty; /* ends with the cgroup's last process, not with the cgroup */
 };
 
 #endif

@@ -403,9 +403,13 @@ static void on_live_detach(void *arg)
 	let_go(arg, "nej detach");
 }
 
-static void on_cgroup_gone(void *arg)
+static void on_target_over(void *arg)
 {
-	let_go(arg, "its cgroup is gone");
+	struct supervisor *sv = arg;
+
+	let_go(sv,
+		sv->sb->options->is_until_empty ? "its processes have ended"
+						: "its cgroup is gone");
 }
 
 static int watch_target(struct supervisor *sv)
@@ -414,7 +418,8 @@ static int watch_target(struct supervisor *sv)
 
 	if (sb->options->is_uid_guard)
 		return 0; /* the cgroup root stays */
-	return tether_new(sv->loop, &sb->cgroup, on_cgroup_gone, sv, &sv->tether);
+	return tether_new(sv->loop, &sb->cgroup, sb->options->is_until_empty, on_target_over, sv,
+		&sv->tether);
 }
 
 /* --- a command that does not end by itself */

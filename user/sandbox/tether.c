@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Watches the folder above a cgroup for removals (inotify(7)); see tether.h. A user, root too, has 128
+/* Watches the folder above a cgroup for removals, and its file cgroup.events (inotify(7)); see tether.h. A user, root too, has 128
  * inotify instances by default, less than a host may have sandboxes: without one it looks each second. */
 #include "tether.h"
 
@@ -20,15 +20,18 @@ struct tether {
 	struct loop_io io;
 	struct loop_timer look; /* armed when there is no inotify instance */
 	const struct cgroup *cg;
-	void (*on_gone)(void *arg);
+	bool until_empty;
+	void (*on_over)(void *arg);
 	void *arg;
 };
 
-static bool is_there(const struct cgroup *cg)
+static bool is_over(const struct tether *t)
 {
 	struct stat st;
 
-	return stat(cg->path, &st) == 0 && st.st_ino == cg->id;
+	if (stat(t->cg->path, &st) < 0 || st.st_ino != t->cg->id)
+		return true;
+	return t->until_empty && !cgroup_is_populated(t->cg->path);
 }
 
 static void on_event(struct loop_io *io, uint32_t events)
@@ -39,8 +42,8 @@ static void on_event(struct loop_io *io, uint32_t events)
 	(void)events;
 	while (read(io->fd, buffer, sizeof(buffer)) > 0)
 		;
-	if (!is_there(t->cg))
-		t->on_gone(t->arg);
+	if (is_over(t))
+		t->on_over(t->arg);
 }
 
 static void on_look(struct loop_timer *timer)
@@ -48,8 +51,8 @@ static void on_look(struct loop_timer *timer)
 	struct tether *t = CONTAINER_OF(timer, struct tether, look);
 
 	loop_timer_set(t->loop, &t->look, LOOK_MS);
-	if (!is_there(t->cg))
-		t->on_gone(t->arg);
+	if (is_over(t))
+		t->on_over(t->arg);
 }
 
 static bool is_used_up(int error)
@@ -59,7 +62,7 @@ static bool is_used_up(int error)
 
 static int watch(struct tether *t)
 {
-	char above[PATH_MAX];
+	char above[PATH_MAX], events[PATH_MAX + 16];
 	_cleanup_close_ int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	char *slash;
 
@@ -70,16 +73,19 @@ static int watch(struct tether *t)
 	*slash = 0;
 	if (fd < 0 && is_used_up(errno))
 		return loop_timer_set(t->loop, &t->look, LOOK_MS);
-	if (fd < 0 || inotify_add_watch(fd, above, IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF) < 0)
+	snprintf(events, sizeof(events), "%s/cgroup.events", t->cg->path);
+	if (fd < 0 ||
+		inotify_add_watch(fd, above, IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF) < 0 ||
+		(t->until_empty && inotify_add_watch(fd, events, IN_MODIFY) < 0))
 		return is_used_up(errno) ? loop_timer_set(t->loop, &t->look, LOOK_MS) : -errno;
-	/* removed meanwhile */
-	if (!is_there(t->cg))
+	/* meanwhile */
+	if (is_over(t))
 		return -ENOENT;
 	return loop_add(t->loop, &t->io, TAKE_FD(fd), EPOLLIN);
 }
 
-int tether_new(struct loop *loop, const struct cgroup *cg, void (*on_gone)(void *arg), void *arg,
-	struct tether **ret)
+int tether_new(struct loop *loop, const struct cgroup *cg, bool until_empty,
+	void (*on_over)(void *arg), void *arg, struct tether **ret)
 {
 	struct tether *t = calloc(1, sizeof(*t));
 	int r;
@@ -90,7 +96,8 @@ int tether_new(struct loop *loop, const struct cgroup *cg, void (*on_gone)(void 
 		.io = {on_event, -1},
 		.look.on_timeout = on_look,
 		.cg = cg,
-		.on_gone = on_gone,
+		.until_empty = until_empty,
+		.on_over = on_over,
 		.arg = arg};
 	r = watch(t);
 	if (r < 0) {
