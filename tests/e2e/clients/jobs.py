@@ -28,13 +28,27 @@ class Terminal:
     def type(self, text):
         os.write(self.fd, text.encode())
 
-    def expect(self, text):
-        end = time.monotonic() + 5
+    def comes(self, text, seconds):
+        end = time.monotonic() + seconds
         while text.encode() not in self.seen:
             if not select.select([self.fd], [], [], max(0, end - time.monotonic()))[0]:
-                sys.exit(f"no {text!r} in {self.seen[-500:]!r}")
+                return False
             self.seen += os.read(self.fd, 4096)
+        return True
+
+    def expect(self, text):
+        if not self.comes(text, 5):
+            sys.exit(f"no {text!r} in {self.seen[-500:]!r}")
         self.seen = self.seen[self.seen.index(text.encode()) + len(text):]
+
+    def interrupt(self, text):
+        """Until it is answered: bash says that a job goes on before it hands it the terminal."""
+        for _ in range(5):
+            time.sleep(0.2)
+            self.type("\x03")
+            if self.comes(text, 1):
+                break
+        self.expect(text)
 
     def resize(self, rows):
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 100, 0, 0))
@@ -51,9 +65,7 @@ def inner_shell(t):
     t.expect("IN> ")  # else what is typed next belongs to nobody yet
     t.type("fg\n")
     t.expect("exec sleep 100")
-    time.sleep(0.2)
-    t.type("\x03")
-    t.expect("IN> ")
+    t.interrupt("IN> ")
     t.type("echo a >/dev/stderr && echo b >/dev/tty && echo wri''tten\n")
     t.expect("written")
     t.type("exit 3\n")

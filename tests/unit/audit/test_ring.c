@@ -312,8 +312,9 @@ static void two_processes_lose_nothing_and_keep_the_order(void **state)
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	assert_int_equal(read(report[0], &late, sizeof(late)), sizeof(late));
-	/* An amendment that was told to be in time is in the event. */
-	assert_int_equal(p.sum_out + late, N_EVENTS / 2);
+	/* An amendment that was told to be in time is in the event; one that was told to be late may be
+	 * there as well, if its writer was interrupted in the middle for longer than a reader waits. */
+	assert_in_range(p.sum_out + late, N_EVENTS / 2, N_EVENTS / 2 + late);
 	close(report[0]);
 	close(report[1]);
 	teardown(&p);
