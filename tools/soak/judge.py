@@ -150,13 +150,24 @@ def is_excused(odd, windows):
     return any(begin <= w_end and end >= w_begin for w_begin, w_end in windows)
 
 
-def judge_load(box):
+def strange_ones(box, stalls):
+    """What failed though it was allowed: with no halt and no killed worker, for `turn` no reload that
+    took it away, for what timed out no time in which this machine ran neither side."""
+    for odd in box.result["odd"]:
+        if is_excused(odd, box.disturbed) or (odd[2] == "turn" and is_excused(odd, box.taken)):
+            continue
+        if "timed out" not in odd[3] or not is_excused(odd, stalls):
+            yield odd
+
+
+def judge_load(box, world):
     found, faults = box.result, []
     if not found:
         return [f"{box.name}: the load inside gave no result: {box.tail()}"]
     for _, _, act, what in found["passed"][:5]:
         faults.append(f"{box.name}: a denied attempt passed: {act}: {what}")
-    strange = [odd for odd in found["odd"] if not is_excused(odd, box.disturbed)]
+    box.strange = list(strange_ones(box, found["stalls"] + world["stalls"]))
+    strange = box.strange
     if strange:
         kinds = collections.Counter(f"{o[2]}: {o[3][:100]}" for o in strange)
         faults.append(f"{box.name}: {len(strange)} allowed attempts failed with nothing disturbing them: "

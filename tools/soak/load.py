@@ -27,6 +27,7 @@ LOCK = threading.Lock()
 COUNTS = collections.Counter()  # "operation outcome"
 ODD = []                        # [begin, end, operation, what]: allowed, and did not work
 PASSED = []                     # denied, and worked
+STALLS = []                     # [begin, end]: this program was not run
 END = time.monotonic() + SECONDS
 
 
@@ -384,8 +385,17 @@ def keep_tunnel(kind):
         s.close()
 
 
+def notice_stalls():
+    while True:
+        begin = time.time()
+        time.sleep(plan.TICK)
+        if time.time() - begin > plan.TICK + plan.STALL:
+            STALLS.append((begin, time.time()))
+
+
 def main():
     threading.stack_size(256 << 10)
+    threading.Thread(target=notice_stalls, daemon=True).start()
     tasks = queue.Queue()
     threads = [threading.Thread(target=work, args=(tasks,), daemon=True) for _ in range(THREADS)]
     threads += [threading.Thread(target=keep_tunnel, args=(kind,), daemon=True)
@@ -408,7 +418,8 @@ def main():
     for thread in threads:
         thread.join(15)
     stuck = sum(thread.is_alive() for thread in threads)
-    print(json.dumps({"counts": COUNTS, "odd": ODD, "passed": PASSED, "left_out": late, "stuck": stuck}), flush=True)
+    print(json.dumps({"counts": COUNTS, "odd": ODD, "passed": PASSED, "left_out": late, "stuck": stuck,
+                      "stalls": STALLS}), flush=True)
     time.sleep(float(os.environ.get("SOAK_LINGER", "6")))
 
 

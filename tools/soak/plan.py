@@ -8,6 +8,7 @@ EVIL4, EVIL6 = "45.33.32.156", "2600:3c01::156"
 PRIVATE = ("10.0.0.5", "192.168.7.7", "172.16.9.9", "100.64.1.1", "169.254.169.254")
 HTTP, TLS, ECHO, KERNEL_TCP, KERNEL_UDP = 80, 443, 7000, 5432, 5433
 KINDS = ("plain", "look", "turn", "kern")  # turn: allowed by every other policy only
+TICK, STALL = 0.05, 0.5  # seconds: a program that looks at the clock so often was held up for so long
 SECRET = "real-value-of-the-soaks-secret-0123456789"
 
 

@@ -11,6 +11,7 @@ import ssl
 import struct
 import sys
 import threading
+import time
 
 import plan
 
@@ -18,6 +19,7 @@ HOME, CANARY = sys.argv[1], sys.argv[2].encode()
 COUNTS = collections.Counter()    # what allowed work arrived, by words
 FORBIDDEN = collections.Counter()  # what must never arrive
 TIMES = {(box, kind): array.array("d") for box in (0, 1) for kind in plan.KINDS}
+STALLS = []
 ZONE = plan.zone()
 
 
@@ -42,11 +44,11 @@ def dissect(frame):
 
 
 def is_late_answer(frame, dst):
-    """The host's kernel tells the resolver that nobody waits for its answer: the worker was killed. No
-    socket makes it, and it carries back what came from there."""
+    """The host's kernel tells who answers by UDP that nobody waits for it any more: the worker was killed,
+    the program's time was up. No socket makes it, and it carries back what came from there."""
     head = 14 + (frame[14] & 15) * 4
-    return dst == plan.RESOLVER and frame[23] == ICMP and frame[head:head + 2] == bytes((UNREACHABLE, NO_PORT)) \
-        and frame[head + 20:head + 24] == socket.inet_aton(plan.RESOLVER)
+    return dst in (plan.RESOLVER, plan.address(1, "kern")) and frame[23] == ICMP \
+        and frame[head:head + 2] == bytes((UNREACHABLE, NO_PORT)) and frame[head + 20:head + 24] == socket.inet_aton(dst)
 
 
 def watch(frame, when):
@@ -165,6 +167,15 @@ async def serve_echo(reader, writer):
     writer.close()
 
 
+async def notice_stalls():
+    """When this program itself was not run: what came late then is not nej's doing."""
+    while True:
+        begin = time.time()
+        await asyncio.sleep(plan.TICK)
+        if time.time() - begin > plan.TICK + plan.STALL:
+            STALLS.append((begin, time.time()))
+
+
 async def serve():
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(f"{HOME}/leaf.pem", f"{HOME}/key.pem")
@@ -177,8 +188,10 @@ async def serve():
     await asyncio.start_server(serve_http, None, plan.TLS, ssl=tls, backlog=4096)
     for port in (plan.ECHO, plan.KERNEL_TCP, 25, 9999):
         await asyncio.start_server(serve_echo, None, port, backlog=4096)
+    stalls = asyncio.create_task(notice_stalls())
     print("ready", flush=True)
     await loop.run_in_executor(None, sys.stdin.read)
+    stalls.cancel()
 
 
 def main():
@@ -187,7 +200,7 @@ def main():
         asyncio.run(serve())
     finally:
         _, lost = struct.unpack("II", sniffer.getsockopt(263, STATISTICS, 8))
-        print(json.dumps({"counts": COUNTS, "forbidden": FORBIDDEN, "packets_not_seen": lost,
+        print(json.dumps({"counts": COUNTS, "forbidden": FORBIDDEN, "packets_not_seen": lost, "stalls": STALLS,
                           "times": {f"{box} {kind}": list(t) for (box, kind), t in TIMES.items()}}), flush=True)
 
 
