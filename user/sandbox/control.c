@@ -16,6 +16,7 @@
 #include "../base/buf.h"
 #include "../base/cleanup.h"
 #include "../base/clock.h"
+#include "cgroup.h"
 #include "state.h"
 
 struct client {
@@ -30,6 +31,7 @@ struct control {
 	struct loop_io io;
 	struct client clients[CONTROL_MAX_CLIENTS];
 	uint32_t next_id;
+	const char *cgroup; /* of those who may not ask; NULL: none */
 	void (*on_request)(void *arg, uint32_t id, const json_t *request);
 	void *arg;
 	struct sockaddr_un addr;
@@ -141,13 +143,39 @@ void control_reply(struct control *c, uint32_t id, json_t *reply)
 	json_decref(reply);
 }
 
+/* A container's root can be uid 0 of the host, and have our folder mounted: it must not let itself go.
+ * One that is gone already may have been anywhere. */
+static bool is_inside(const struct control *c, pid_t pid)
+{
+	size_t n = c->cgroup ? strlen(c->cgroup) : 0;
+	struct cgroup cg = {.fd = -1};
+	bool is;
+	int r = n ? cgroup_of(pid, &cg) : -ENOENT;
+
+	if (r < 0)
+		return r != -ENOENT; /* that is, in no cgroup that we could be in */
+	is = strncmp(cg.path, c->cgroup, n) == 0 && (cg.path[n] == '/' || !cg.path[n]);
+	cgroup_close(&cg);
+	return is;
+}
+
+static void turn_away(int fd)
+{
+	static const char answer[] = "{\"ok\":false,\"error\":\"only root may ask, from outside of "
+				     "the sandbox\"}\n";
+
+	if (send(fd, answer, sizeof(answer) - 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		return; /* it is closed in any case */
+}
+
 /* The folder is root's alone, so is the file; a descriptor that came by another way is not. */
-static bool is_root(int fd)
+static bool may_ask(const struct control *c, int fd)
 {
 	struct ucred who;
 	socklen_t len = sizeof(who);
 
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 && who.uid == 0;
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 && who.uid == 0 &&
+		!is_inside(c, who.pid);
 }
 
 static void on_incoming(struct loop_io *io, uint32_t events)
@@ -160,8 +188,12 @@ static void on_incoming(struct loop_io *io, uint32_t events)
 	for (size_t i = 0; i < CONTROL_MAX_CLIENTS && !cl; i++)
 		if (c->clients[i].io.fd < 0)
 			cl = &c->clients[i];
-	if (fd >= 0 && (!cl || !is_root(fd) || loop_add(c->loop, &cl->io, fd, EPOLLIN) < 0))
+	if (fd >= 0 && !may_ask(c, fd)) {
+		turn_away(fd);
 		close(fd);
+	} else if (fd >= 0 && (!cl || loop_add(c->loop, &cl->io, fd, EPOLLIN) < 0)) {
+		close(fd);
+	}
 }
 
 /* --- the socket */
@@ -183,7 +215,7 @@ static int open_socket(const struct sockaddr_un *addr)
 	return TAKE_FD(fd);
 }
 
-int control_new(struct loop *loop, const char *sandbox,
+int control_new(struct loop *loop, const char *sandbox, const char *cgroup,
 	void (*on_request)(void *arg, uint32_t id, const json_t *request), void *arg,
 	struct control **ret)
 {
@@ -195,6 +227,7 @@ int control_new(struct loop *loop, const char *sandbox,
 	*c = (struct control){.loop = loop,
 		.on_request = on_request,
 		.arg = arg,
+		.cgroup = cgroup,
 		.next_id = 1,
 		.io = {on_incoming, -1}};
 	for (size_t i = 0; i < CONTROL_MAX_CLIENTS; i++)
@@ -229,6 +262,12 @@ void control_free(struct control *c)
 
 /* --- asking */
 
+/* Its answer was there before our request, and can be read. */
+static bool is_turned_away(int error)
+{
+	return error == EPIPE || error == ECONNRESET;
+}
+
 /* A supervisor that hangs accepts nobody, and when enough wait connect(2) waits too. */
 int control_begin(const char *sandbox, const json_t *request, int timeout_ms, int *ret_fd)
 {
@@ -243,8 +282,9 @@ int control_begin(const char *sandbox, const json_t *request, int timeout_ms, in
 		return -ENOMEM;
 	name_socket(sandbox, &addr);
 	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
-		send(fd, text, strlen(text), MSG_NOSIGNAL) < 0 ||
-		send(fd, "\n", 1, MSG_NOSIGNAL) < 0)
+		((send(fd, text, strlen(text), MSG_NOSIGNAL) < 0 ||
+			 send(fd, "\n", 1, MSG_NOSIGNAL) < 0) &&
+			!is_turned_away(errno)))
 		return errno == EAGAIN ? -ETIMEDOUT : -errno;
 	*ret_fd = TAKE_FD(fd);
 	return 0;

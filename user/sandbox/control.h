@@ -17,8 +17,9 @@
 struct control;
 
 /* on_request: a request, borrowed; exactly one control_reply with its id must follow, now or later.
- * 0 or negative errno. */
-int control_new(struct loop *loop, const char *sandbox,
+ * cgroup: whose processes may ask for nothing, as long as it is in use; NULL: nobody's. 0 or negative
+ * errno. */
+int control_new(struct loop *loop, const char *sandbox, const char *cgroup,
 	void (*on_request)(void *arg, uint32_t id, const json_t *request), void *arg,
 	struct control **ret);
 /* reply is taken over; the client may be gone. */

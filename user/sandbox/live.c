@@ -493,7 +493,8 @@ int live_new(
 	if (!l)
 		return -ENOMEM;
 	*l = (struct live){.sb = sb, .loop = loop, .hooks = *hooks};
-	r = control_new(loop, sb->name, on_request, l, &l->control);
+	r = control_new(loop, sb->name, sb->options->is_uid_guard ? NULL : sb->cgroup.path,
+		on_request, l, &l->control);
 	if (r >= 0)
 		r = granting_new(loop, sb, l->control, &grants, &l->granting);
 	if (r >= 0)
