@@ -41,8 +41,8 @@ static const struct argp_option options[] = {
 	{"require", KEY_REQUIRE, NULL, 0,
 		"Without annotation and default a container does not start", 0},
 	{"accept", KEY_ACCEPT, "LIST", 0,
-		"Start containers that can get past nej by a capability (NET_RAW) or by folders of "
-		"the host they can write to (mounts)",
+		"Start containers that can get past nej by a capability (NET_RAW), by what of the "
+		"host is mounted (mounts), by its disks (devices) or by its processes (processes)",
 		0},
 	{0},
 };

@@ -133,7 +133,7 @@ void link_tidy_lo(void)
 	change_addr(sock, AF_INET6, own6, sizeof(own6), rtnl_addr_delete);
 }
 
-static void count_device(struct nl_object *object, void *arg)
+static void count_up(struct nl_object *object, void *arg)
 {
 	struct rtnl_link *device = (struct rtnl_link *)object;
 	int *n = arg;
@@ -141,7 +141,28 @@ static void count_device(struct nl_object *object, void *arg)
 	*n += rtnl_link_get_ifindex(device) != LO_IFINDEX && (rtnl_link_get_flags(device) & IFF_UP);
 }
 
-int link_is_alone(void)
+static bool is_of_kernel(struct rtnl_link *device)
+{
+	static const char *const kinds[] = {"ipip", "gre", "gretap", "erspan", "vti", "sit",
+		"ip6tnl", "ip6gre", "ip6gretap", "ip6erspan", "vti6"};
+	const char *kind = rtnl_link_get_type(device);
+
+	for (size_t i = 0; kind && i < ARRAY_SIZE(kinds); i++)
+		if (strcmp(kind, kinds[i]) == 0)
+			return !(rtnl_link_get_flags(device) & IFF_UP);
+	return false;
+}
+
+static void count_made(struct nl_object *object, void *arg)
+{
+	struct rtnl_link *device = (struct rtnl_link *)object;
+	int *n = arg;
+
+	*n += rtnl_link_get_ifindex(device) != LO_IFINDEX && !is_of_kernel(device);
+}
+
+/* Is none among this namespace's devices that it counts? */
+static int is_without(void (*count)(struct nl_object *object, void *arg))
 {
 	_cleanup_(nl_socket_free_ptr)
 	struct nl_sock *sock = NULL;
@@ -154,8 +175,18 @@ int link_is_alone(void)
 	r = rtnl_link_alloc_cache(sock, AF_UNSPEC, &cache);
 	if (r < 0)
 		return nl_errno(r);
-	nl_cache_foreach(cache, count_device, &n);
+	nl_cache_foreach(cache, count, &n);
 	return n == 0;
+}
+
+int link_is_alone(void)
+{
+	return is_without(count_up);
+}
+
+int link_is_bare(void)
+{
+	return is_without(count_made);
 }
 
 struct addr_list {

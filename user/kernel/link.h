@@ -14,6 +14,9 @@ int link_set_up_lo(void);
 void link_tidy_lo(void);
 /* Is there no device but `lo` that is up? 1, 0, negative errno. */
 int link_is_alone(void);
+/* Is there none but `lo` that anybody made, be it down? The kernel's own in every namespace are the ends
+ * of tunnels (net.core.fb_tunnels_only_for_init_net), which lead nowhere without another. */
+int link_is_bare(void);
 
 /* The addresses of this namespace's devices, so that the dialler can refuse the host's own.
  * Caller frees *ret. */

@@ -269,6 +269,17 @@ int netns_is_alone(int netns_fd)
 	return act_in(netns_fd, is_alone, NULL);
 }
 
+static int is_bare(void *arg)
+{
+	(void)arg;
+	return link_is_bare();
+}
+
+int netns_is_bare(int netns_fd)
+{
+	return act_in(netns_fd, is_bare, NULL);
+}
+
 int netns_of_listeners(const struct netns_listeners *l)
 {
 	for (int i = 0; i < HANDOFF_LISTENER_COUNT; i++) {

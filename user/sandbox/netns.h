@@ -33,6 +33,8 @@ int netns_set_up_lo(int netns_fd);
 int netns_tidy_lo(int netns_fd);
 /* Is there no device but `lo` that is up? 1, 0, negative errno. */
 int netns_is_alone(int netns_fd);
+/* Is there no device but `lo`, up or not, and those that the kernel makes in every namespace? */
+int netns_is_bare(int netns_fd);
 /* A descriptor of the namespace they are in, however they got there; negative errno. */
 int netns_of_listeners(const struct netns_listeners *l);
 void netns_listeners_close(struct netns_listeners *l);

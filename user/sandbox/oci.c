@@ -257,8 +257,9 @@ static int check_policy(const char *path)
 	return SANDBOX_EXIT_USAGE;
 }
 
-/* Is it one that can be confined? */
-static int check_container(const struct ocistate *s, const struct oci_plan *plan)
+/* Is it one that can be confined? pod_uid: with its pod, if it is not empty. */
+static int check_container(
+	const struct ocistate *s, const char *pod_uid, const struct oci_plan *plan)
 {
 	static struct ociguard_facts facts;
 	_cleanup_free_ char *text = NULL;
@@ -274,7 +275,7 @@ static int check_container(const struct ocistate *s, const struct oci_plan *plan
 	}
 	r = ociguard_read(text, len, s->bundle, &facts, why, sizeof(why));
 	if (r >= 0)
-		r = ociguard_check(&facts, s->pid, &plan->accept, why, sizeof(why));
+		r = ociguard_check(&facts, s->pid, pod_uid, &plan->accept, why, sizeof(why));
 	if (r >= 0)
 		return 0;
 	log_error("container %s cannot be confined: %s", s->id, why);
@@ -369,11 +370,11 @@ int oci_confine(const struct ocistate *s, const struct oci_plan *plan)
 	tidy();
 	r = find_pod(s, &who);
 	if (r)
-		return r < 0 ? SANDBOX_EXIT_FAILED : check_container(s, plan);
+		return r < 0 ? SANDBOX_EXIT_FAILED : check_container(s, s->pod_uid, plan);
 	r = choose(&who, plan, policy, name);
 	if (r || !*policy)
 		return r;
-	r = check_container(s, plan);
+	r = check_container(s, who.kind == OCISTATE_WHOLE_POD ? s->pod_uid : "", plan);
 	if (!r)
 		r = forget_earlier(&who);
 	return r ? r : confine(&who, policy, name);

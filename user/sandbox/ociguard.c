@@ -3,6 +3,8 @@
 #include "ociguard.h"
 
 #include <cap-ng.h>
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -16,12 +18,15 @@
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "../base/file.h"
 #include "cgroup.h"
 #include "netns.h"
+#include "target.h"
 
 #define BIT(n) (UINT64_C(1) << (n))
 #define ALONE_ROUNDS 50
 #define ROUND_MS 10
+#define MAX_PROC_BYTES 65536
 
 /* With these, in the host's user namespace, a container is the host's root under another name. */
 #define CAPS_OF_HOST                                                                               \
@@ -55,15 +60,20 @@ int ociguard_parse_accept(
 	if (!copy)
 		return -ENOMEM;
 	for (char *at = strtok_r(copy, ",", &rest); at; at = strtok_r(NULL, ",", &rest)) {
-		if (strcmp(at, "mounts") == 0) {
-			ret->mounts = true;
-			continue;
-		}
 		cap = capng_name_to_capability(at);
-		if (cap < 0)
+		if (strcmp(at, "mounts") == 0)
+			ret->mounts = true;
+		else if (strcmp(at, "devices") == 0)
+			ret->devices = true;
+		else if (strcmp(at, "processes") == 0)
+			ret->processes = true;
+		else if (cap < 0)
 			return refuse(why, why_bytes,
-				"`%.32s` is neither a capability (NET_RAW) nor `mounts`", at);
-		ret->caps |= BIT(cap);
+				"`%.32s` is neither a capability (NET_RAW) nor `mounts`, `devices` "
+				"or `processes`",
+				at);
+		else
+			ret->caps |= BIT(cap);
 	}
 	return 0;
 }
@@ -99,7 +109,8 @@ static uint64_t read_caps(const json_t *config)
 	return caps;
 }
 
-static bool has_namespace(const json_t *config, const char *type)
+/* One of its own, not one that it joins or is left in. */
+static bool has_new_namespace(const json_t *config, const char *type)
 {
 	size_t i;
 	json_t *value;
@@ -110,107 +121,54 @@ static bool has_namespace(const json_t *config, const char *type)
 		const char *text = json_string_value(json_object_get(value, "type"));
 
 		if (text && strcmp(text, type) == 0)
+			return !json_object_get(value, "path");
+	}
+	return false;
+}
+
+/* A hook that comes after ours may still give it a network, as nerdctl's does. */
+static bool has_other_hooks(const json_t *config)
+{
+	static const char *const stages[] = {
+		"prestart", "createRuntime", "createContainer", "startContainer", "poststart"};
+	const json_t *hooks = json_object_get(config, "hooks");
+
+	for (size_t i = 0; i < ARRAY_SIZE(stages); i++) {
+		size_t k;
+		json_t *hook;
+
+		json_array_foreach(json_object_get(hooks, stages[i]), k, hook)
+		{
+			const char *verb =
+				json_string_value(json_array_get(json_object_get(hook, "args"), 1));
+
+			if (!verb || strcmp(verb, "oci-hook") != 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Is there a rule that opens all block devices, the host's disks, for writing? */
+static bool has_disks(const json_t *config)
+{
+	const json_t *resources = json_object_get(json_object_get(config, "linux"), "resources");
+	size_t i;
+	json_t *rule;
+
+	json_array_foreach(json_object_get(resources, "devices"), i, rule)
+	{
+		const char *type = json_string_value(json_object_get(rule, "type"));
+		const char *access = json_string_value(json_object_get(rule, "access"));
+		const json_t *major = json_object_get(rule, "major");
+
+		if (json_is_true(json_object_get(rule, "allow")) &&
+			(!type || strcmp(type, "a") == 0 || strcmp(type, "b") == 0) &&
+			(!access || strchr(access, 'w')) &&
+			(!json_is_integer(major) || json_integer_value(major) < 0))
 			return true;
 	}
 	return false;
-}
-
-/* Is one of the two the other, or below it? */
-static bool do_overlap(const char *a, const char *b)
-{
-	size_t n = strlen(a), m = strlen(b), min = n < m ? n : m;
-
-	if (strcmp(a, "/") == 0 || strcmp(b, "/") == 0)
-		return true;
-	return strncmp(a, b, min) == 0 && (n == m || (n < m ? b : a)[min] == '/');
-}
-
-/* What a folder of the host would give away to whoever can write there; NULL: nothing of ours. */
-static const char *find_treasure(const char *folder)
-{
-	static const struct {
-		const char *path, *what;
-	} ours[] = {
-		{"/run/nej", "nej's control sockets"},
-		{"/sys/fs/bpf", "nej's programs and maps"},
-		{"/sys/fs/cgroup", "the host's cgroups"},
-		{"/etc/nej", "the policies"},
-		{"/var/log/nej", "nej's audit logs"},
-		{"/proc", "the host's kernel settings and processes"},
-	};
-	char real[PATH_MAX];
-
-	/* One that is not there yet is judged by its letters: its runtime may make it. */
-	if (!realpath(folder, real))
-		snprintf(real, sizeof(real), "%s", folder);
-	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
-		if (do_overlap(real, ours[i].path))
-			return ours[i].what;
-	return NULL;
-}
-
-static void judge_folder(struct ociguard_facts *f, const char *path)
-{
-	const char *what = f->why_exposed ? NULL : find_treasure(path);
-
-	if (!what)
-		return;
-	f->why_exposed = what;
-	snprintf(f->exposed, sizeof(f->exposed), "%s", path);
-}
-
-static bool has_option(const json_t *mount, const char *const *words)
-{
-	size_t i;
-	json_t *value;
-
-	json_array_foreach(json_object_get(mount, "options"), i, value)
-	{
-		const char *text = json_string_value(value);
-
-		for (const char *const *word = words; text && *word; word++)
-			if (strcmp(text, *word) == 0)
-				return true;
-	}
-	return false;
-}
-
-static void read_mounts(const json_t *config, struct ociguard_facts *f)
-{
-	static const char *const binds[] = {"bind", "rbind", NULL};
-	static const char *const read_only[] = {"ro", "rro", NULL};
-	size_t i;
-	json_t *mount;
-
-	json_array_foreach(json_object_get(config, "mounts"), i, mount)
-	{
-		const char *source = json_string_value(json_object_get(mount, "source"));
-		const char *type = json_string_value(json_object_get(mount, "type"));
-
-		if (!type)
-			type = "";
-		if (has_option(mount, read_only))
-			continue;
-		/* Seen from the host's cgroup namespace it is the host's hierarchy. */
-		if (strncmp(type, "cgroup", 6) == 0 && !f->has_own_cgroup_ns)
-			judge_folder(f, "/sys/fs/cgroup");
-		else if (source && source[0] == '/' &&
-			(strcmp(type, "bind") == 0 || has_option(mount, binds)))
-			judge_folder(f, source);
-	}
-}
-
-static void read_root(const json_t *config, const char *bundle, struct ociguard_facts *f)
-{
-	const json_t *root = json_object_get(config, "root");
-	const char *path = json_string_value(json_object_get(root, "path"));
-	char full[PATH_MAX];
-
-	if (!path || json_is_true(json_object_get(root, "readonly")))
-		return;
-	if (snprintf(full, sizeof(full), "%s%s%s", *path == '/' ? "" : bundle,
-		    *path == '/' ? "" : "/", path) < (int)sizeof(full))
-		judge_folder(f, full);
 }
 
 int ociguard_read(const char *text, size_t len, const char *bundle, struct ociguard_facts *ret,
@@ -226,9 +184,10 @@ int ociguard_read(const char *text, size_t len, const char *bundle, struct ocigu
 			config ? "it is no JSON object" : error.text);
 	}
 	ret->caps = read_caps(config);
-	ret->has_own_cgroup_ns = has_namespace(config, "cgroup");
-	read_mounts(config, ret);
-	read_root(config, bundle, ret);
+	ret->has_new_netns = has_new_namespace(config, "network");
+	ret->has_other_hooks = has_other_hooks(config);
+	ret->has_disks = has_disks(config);
+	ocimounts_read(config, bundle, has_new_namespace(config, "cgroup"), &ret->mounts);
 	json_decref(config);
 	return 0;
 }
@@ -256,7 +215,14 @@ static bool has_network(pid_t pid)
 		return true;
 	snprintf(path, sizeof(path), "/proc/%d/ns/net", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 || netns_is_alone(fd) <= 0;
+	return fd < 0 || netns_is_bare(fd) <= 0;
+}
+
+/* Now, or by the time it runs: an engine connects the network that its runtime makes in a user namespace
+ * only afterwards. */
+static bool may_have_network(const struct ociguard_facts *f, pid_t pid)
+{
+	return f->has_other_hooks || (f->has_new_netns && !shares(pid, "user")) || has_network(pid);
 }
 
 static int refuse_cap(uint64_t caps, const char *what, char *why, size_t why_bytes)
@@ -286,19 +252,15 @@ static int check_caps(
 		return refuse_cap(caps & CAPS_OF_PROCESSES,
 			"by which it could act as any process of the host, whose processes it sees",
 			why, why_bytes);
-	if (caps & CAPS_OF_NET && has_network(pid))
+	if (caps & CAPS_OF_NET && may_have_network(f, pid))
 		return refuse_cap(caps & CAPS_OF_NET,
 			"by which it could send packets past every hook of sockets on a network "
-			"that has devices",
+			"that has devices, or is given some after this hook",
 			why, why_bytes);
 	return 0;
 }
 
-struct crowd {
-	pid_t pid;
-	pid_t stranger; /* in the cgroup, and not of the container; 0: none */
-	bool has_own_pid_ns;
-};
+/* --- whom it sees */
 
 static bool is_same_pid_ns(pid_t a, pid_t b)
 {
@@ -310,6 +272,76 @@ static bool is_same_pid_ns(pid_t a, pid_t b)
 	return stat(path[0], &st[0]) == 0 && stat(path[1], &st[1]) == 0 &&
 		st[0].st_ino == st[1].st_ino;
 }
+
+/* Whoever sees a process of the same user can have it do what it likes (ptrace(2)), and the container's
+ * root can be any user. */
+struct view {
+	pid_t pid;
+	char cgroup
+		[PATH_MAX]; /* of the container, or its pod's: who is there is confined with it */
+	pid_t stranger;
+};
+
+static void look_at(struct view *v, pid_t pid)
+{
+	size_t n = strlen(v->cgroup);
+	char path[PATH_MAX];
+
+	if (v->stranger || !is_same_pid_ns(pid, v->pid) || cgroup_path_of(pid, path) < 0)
+		return;
+	if (strncmp(path, v->cgroup, n) != 0 || (path[n] && path[n] != '/'))
+		v->stranger = pid;
+}
+
+/* Is it the first of a pid namespace that was made for it? */
+static bool is_first(pid_t pid)
+{
+	_cleanup_free_ char *text = NULL;
+	char path[64];
+	const char *at, *end;
+	size_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	if (file_read(path, MAX_PROC_BYTES, &text, &len) < 0)
+		return false;
+	at = strstr(text, "\nNSpid:");
+	end = at ? strchr(at + 1, '\n') : NULL;
+	return end && end - at > 2 && strncmp(end - 2, "\t1", 2) == 0;
+}
+
+static int check_processes(pid_t pid, const char *pod_uid, char *why, size_t why_bytes)
+{
+	struct view v = {.pid = pid};
+	struct dirent *entry;
+	DIR *proc;
+
+	if (is_first(pid) || !shares(pid, "user"))
+		return 0;
+	if (cgroup_path_of(pid, v.cgroup) < 0 || !(proc = opendir("/proc")))
+		return refuse(why, why_bytes, "cannot look at the processes that it sees");
+	(void)target_climb_to_pod(v.cgroup, pod_uid);
+	while ((entry = readdir(proc)))
+		if (isdigit((unsigned char)entry->d_name[0]))
+			look_at(&v, (pid_t)strtol(entry->d_name, NULL, 10));
+	closedir(proc);
+	if (!v.stranger)
+		return 0;
+	refuse(why, why_bytes,
+		"it shares its pid namespace with processes that are not confined with it, %d "
+		"among "
+		"them, and could act as one: give it a pid namespace of its own, or let the hook "
+		"have `--accept processes`",
+		v.stranger);
+	return -EPERM;
+}
+
+/* --- the cgroup */
+
+struct crowd {
+	pid_t pid;
+	pid_t stranger; /* in the cgroup, and not of the container; 0: none */
+	bool has_own_pid_ns;
+};
 
 static void meet(void *arg, pid_t pid)
 {
@@ -354,19 +386,42 @@ static int check_cgroup(pid_t pid, char *why, size_t why_bytes)
 	return -EPERM;
 }
 
-int ociguard_check(const struct ociguard_facts *facts, pid_t pid,
+/* --- all of it */
+
+static int check_mounts(const struct ocimounts *m, pid_t pid, char *why, size_t why_bytes)
+{
+	if (m->what)
+		refuse(why, why_bytes,
+			"it %s %s of the host, and with it %s: %s, or let the hook "
+			"have `--accept mounts`",
+			m->is_socket ? "has" : "can write to", m->path, m->what,
+			m->is_socket ? "leave it out (a socket works on a read-only mount too)"
+				     : "mount it read-only");
+	else if (m->settings && shares(pid, "user"))
+		refuse(why, why_bytes,
+			"its root can write to %s, where the host can be told to run a program: "
+			"mount it read-only (`ro` for /sys, linux.readonlyPaths for /proc/sys), or "
+			"let the hook have `--accept mounts`",
+			m->settings);
+	else
+		return 0;
+	return -EPERM;
+}
+
+int ociguard_check(const struct ociguard_facts *facts, pid_t pid, const char *pod_uid,
 	const struct ociguard_accept *accept, char *why, size_t why_bytes)
 {
 	int r = check_caps(facts, pid, accept->caps, why, why_bytes);
 
-	if (r < 0)
-		return r;
-	if (facts->why_exposed && !accept->mounts) {
+	if (r >= 0 && !accept->mounts)
+		r = check_mounts(&facts->mounts, pid, why, why_bytes);
+	if (r >= 0 && facts->has_disks && !accept->devices) {
 		refuse(why, why_bytes,
-			"it can write to %s of the host, and with it to %s: mount it read-only, or "
-			"let the hook have `--accept mounts`",
-			facts->exposed, facts->why_exposed);
-		return -EPERM;
+			"its device rules open every disk of the host for writing: leave that rule "
+			"out, or let the hook have `--accept devices`");
+		r = -EPERM;
 	}
-	return check_cgroup(pid, why, why_bytes);
+	if (r >= 0 && !accept->processes)
+		r = check_processes(pid, pod_uid, why, why_bytes);
+	return r < 0 ? r : check_cgroup(pid, why, why_bytes);
 }

@@ -87,15 +87,15 @@ bool target_climb_to_pod(char *path, const char *uid)
 	char *slash;
 
 	snprintf(above, sizeof(above), "%s", path);
-	slash = strrchr(above, '/');
-	if (!uid || !slash)
-		return false;
-	*slash = 0;
-	slash = strrchr(above, '/');
-	if (!slash || !target_names_pod(slash + 1, uid))
-		return false;
-	strcpy(path, above);
-	return true;
+	while (uid && (slash = strrchr(above, '/')) && slash != above) {
+		*slash = 0;
+		slash = strrchr(above, '/');
+		if (!slash || !target_names_pod(slash + 1, uid))
+			continue;
+		strcpy(path, above);
+		return true;
+	}
+	return false;
 }
 
 static int resolve_pid(struct search *s)

@@ -45,7 +45,8 @@ struct target {
 int target_find(const struct target_plan *plan, struct target *ret, char *why, size_t why_bytes);
 
 /* From the path of a container's cgroup to that of its pod's, where it has one: one that other pods share
- * is not the pod's. uid may be NULL. */
+ * is not the pod's. It may be more than one step: crun makes a cgroup of its own below systemd's scope.
+ * uid may be NULL. */
 bool target_climb_to_pod(char *path, const char *uid);
 
 /* --- for tests */

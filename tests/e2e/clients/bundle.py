@@ -3,7 +3,9 @@
 """bundle.py DIR CGROUP [KEY=VALUE...] -- COMMAND...: an OCI bundle of busybox alone, confined by the
 hooks of $NEJ_HOOK (arguments of `nej oci-hook` before the stage). KEY=VALUE are annotations;
 `net=PATH` is the network namespace to join instead of one with only lo, `caps=NAME,...` are
-capabilities of the container's root, `bind=FROM:TO:OPTION` mounts a folder of the host."""
+capabilities of the container's root, `bind=FROM:TO:OPTION` mounts a folder of the host, `pid=PATH` is
+the pid namespace to join (`pid=host`: the host's), `user=1` gives a user namespace, `hook=COMMAND` is a
+hook after nej's, `settings=open` leaves /proc/sys writable, `devices=all` opens every device."""
 import json
 import os
 import pathlib
@@ -36,9 +38,13 @@ def main():
     cut = words.index("--")
     facts = dict(word.split("=", 1) for word in words[:cut])
     net, caps, bind = facts.pop("net", None), facts.pop("caps", ""), facts.pop("bind", None)
-    namespaces = [{"type": name} for name in NAMESPACES]
+    pid, user, later = facts.pop("pid", ""), facts.pop("user", ""), facts.pop("hook", "").split()
+    settings, devices = facts.pop("settings", ""), facts.pop("devices", "")
+    namespaces = [{"type": name} for name in NAMESPACES if not (name == "pid" and pid == "host")]
     if net:
         namespaces[-1]["path"] = net
+    if pid and pid != "host":
+        namespaces[0]["path"] = pid
     capabilities = [f"CAP_{name}" for name in caps.split(",") if name]
     root = pathlib.Path(folder)
     make_root(root / "rootfs")
@@ -53,9 +59,16 @@ def main():
                    {"destination": "/dev", "type": "tmpfs", "source": "tmpfs",
                     "options": ["nosuid", "mode=755"]}],
         "linux": {"namespaces": namespaces, "cgroupsPath": cgroup,
-                  "resources": {"devices": [{"allow": False, "access": "rwm"}]}},
+                  "readonlyPaths": [] if settings == "open" else ["/proc/sys"],
+                  "resources": {"devices": [{"allow": devices == "all", "access": "rwm"}]}},
         "hooks": {"createRuntime": hook("createRuntime"), "poststop": hook("poststop")},
     }
+    if later:
+        config["hooks"]["createRuntime"].append({"path": later[0], "args": later})
+    if user:
+        namespaces.append({"type": "user"})
+        for kind in ("uidMappings", "gidMappings"):
+            config["linux"][kind] = [{"containerID": 0, "hostID": 100000, "size": 65536}]
     if bind:
         source, target, option = bind.split(":")
         config["mounts"].append({"destination": target, "type": "bind", "source": source,

@@ -81,7 +81,8 @@ def start_pod(runtime, handler, *facts):
 
 
 def start_container(runtime, pod, name, image, drop, command):
-    security = field(1, field(2, drop)) if drop else b""
+    # read-only as of kubelets where a pod does not ask for `procMount: Unmasked`
+    security = (field(1, field(2, drop)) if drop else b"") + field(14, "/proc/sys")
     config = field(1, field(1, name)) + field(2, field(1, image)) + \
         b"".join(field(3, word) for word in command) + field(15, field(2, security))
     made = runtime.call("CreateContainer", field(1, pod), field(2, config),

@@ -13,10 +13,10 @@ bash -c "echo 0 >'$GROUP/cgroup.procs'; exec unshare -n sleep 60" &
 first=$!
 eventually bash -c "[ \$(wc -l <'$GROUP/cgroup.procs') = 2 ]"
 state="{\"id\":\"$ID\",\"bundle\":\"$BUNDLE\",\"pid\":$first,\"annotations\":{\"nej.policy\":\"policy\",\"nej.name\":\"$NAME\"}}"
-expect 2 "holds others too, process $other" bash -c "'$NEJ' oci-hook --policies '$E2E' createRuntime <<<'$state'"
+expect 2 "holds others too, process $other" bash -c "'$NEJ' oci-hook --accept processes --policies '$E2E' createRuntime <<<'$state'"
 nothing_stays
 kill $other && wait $other || true
-expect 0 '' bash -c "'$NEJ' oci-hook --policies '$E2E' createRuntime <<<'$state'"
+expect 0 '' bash -c "'$NEJ' oci-hook --accept processes --policies '$E2E' createRuntime <<<'$state'"
 eventually bash -c "'$NEJ' status | grep -q '$NAME .*enforcing'"
 kill $first && wait $first || true
 expect 0 '' bash -c "'$NEJ' oci-hook poststop <<<'$state'"

@@ -28,7 +28,7 @@ static const char *exposes(const char *mounts)
 
 	snprintf(text, sizeof(text), "{\"mounts\":[%s]}", mounts);
 	assert_int_equal(read_config(text), 0);
-	return facts.why_exposed ? facts.exposed : NULL;
+	return facts.mounts.what ? facts.mounts.path : NULL;
 }
 
 static void capabilities_of_every_set_count(void **state)
@@ -67,6 +67,92 @@ static void folders_of_the_host_that_it_can_write_to_are_found(void **state)
 	assert_null(exposes("7,null,{}"));
 }
 
+static void sockets_are_in_reach_on_a_read_only_mount_too(void **state)
+{
+	static const char *const bad[] = {"/", "/run", "/run/nej", "/run/nej/box.sock",
+		"/run/dbus/system_bus_socket", "/run/containerd", "/run/containerd/containerd.sock",
+		"/tmp/no/such/docker.sock", "/run/user/7/podman.sock"};
+	char mount[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(mount, sizeof(mount), "{\"source\":\"%s\",\"options\":[\"rbind\",\"ro\"]}",
+			bad[i]);
+		assert_string_equal(exposes(mount), bad[i]);
+		assert_true(facts.mounts.is_socket);
+	}
+	/* what engines mount into each container */
+	assert_null(exposes("{\"source\":\"/run/containerd/io.containerd.grpc.v1.cri/sandboxes/a/"
+			    "shm\",\"options\":[\"rbind\",\"rw\"]}"));
+	assert_null(exposes("{\"source\":\"/run/containers/storage/overlay-containers/a/userdata/"
+			    "resolv.conf\",\"options\":[\"bind\",\"rw\"]}"));
+	assert_null(exposes("{\"source\":\"/tmp/my.sock\",\"options\":[\"bind\",\"ro\"]}"));
+}
+
+static const char *settings_of(const char *mount, const char *linux_part)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "{\"mounts\":[%s],\"linux\":{%s}}", mount, linux_part);
+	assert_int_equal(read_config(text), 0);
+	return facts.mounts.settings;
+}
+
+static void kernel_settings_of_the_host_are_closed_or_found(void **state)
+{
+	static const char proc[] =
+		"{\"type\":\"proc\",\"source\":\"proc\",\"destination\":\"/proc\"}";
+
+	(void)state;
+	assert_string_equal(settings_of(proc, ""), "/proc/sys");
+	assert_string_equal(settings_of(proc, "\"readonlyPaths\":[\"/proc/bus\"]"), "/proc/sys");
+	assert_null(settings_of(proc, "\"readonlyPaths\":[\"/proc/bus\",\"/proc/sys\"]"));
+	assert_null(settings_of(proc, "\"maskedPaths\":[\"/proc/sys\"]"));
+	assert_string_equal(settings_of("{\"type\":\"sysfs\",\"source\":\"sysfs\"}", ""), "/sys");
+	assert_null(settings_of("{\"type\":\"sysfs\",\"options\":[\"ro\"]}", ""));
+}
+
+static bool has_disks(const char *rules)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "{\"linux\":{\"resources\":{\"devices\":[%s]}}}", rules);
+	assert_int_equal(read_config(text), 0);
+	return facts.has_disks;
+}
+
+static void all_disks_of_the_host_are_not_one_disk(void **state)
+{
+	(void)state;
+	assert_true(has_disks("{\"allow\":true,\"access\":\"rwm\"}"));
+	assert_true(has_disks("{\"allow\":false},{\"allow\":true}"));
+	assert_true(has_disks("{\"allow\":true,\"type\":\"b\",\"major\":-1,\"access\":\"rw\"}"));
+	assert_false(has_disks("{\"allow\":false,\"access\":\"rwm\"}"));
+	assert_false(has_disks("{\"allow\":true,\"type\":\"b\",\"access\":\"m\"}"));
+	assert_false(has_disks("{\"allow\":true,\"type\":\"c\",\"access\":\"rwm\"}"));
+	assert_false(has_disks(
+		"{\"allow\":true,\"type\":\"b\",\"major\":8,\"minor\":0,\"access\":\"rwm\"}"));
+}
+
+static void hooks_and_networks_of_others_are_found(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		read_config("{\"hooks\":{\"createRuntime\":[{\"path\":\"/n\",\"args\":[\"nej\","
+			    "\"oci-hook\",\"createRuntime\"]}],\"poststop\":[{\"path\":\"/x\"}]}}"),
+		0);
+	assert_false(facts.has_other_hooks);
+	assert_int_equal(read_config("{\"hooks\":{\"createContainer\":[{\"path\":\"/x\"}]}}"), 0);
+	assert_true(facts.has_other_hooks);
+	assert_int_equal(read_config("{\"linux\":{\"namespaces\":[{\"type\":\"network\"}]}}"), 0);
+	assert_true(facts.has_new_netns);
+	assert_int_equal(
+		read_config(
+			"{\"linux\":{\"namespaces\":[{\"type\":\"network\",\"path\":\"/p\"}]}}"),
+		0);
+	assert_false(facts.has_new_netns);
+}
+
 static void cgroups_of_its_own_namespace_are_its_own(void **state)
 {
 	(void)state;
@@ -75,18 +161,18 @@ static void cgroups_of_its_own_namespace_are_its_own(void **state)
 			"{\"linux\":{\"namespaces\":[{\"type\":\"pid\"},{\"type\":\"cgroup\"}]},"
 			"\"mounts\":[{\"type\":\"cgroup2\",\"source\":\"cgroup\"}]}"),
 		0);
-	assert_null(facts.why_exposed);
+	assert_null(facts.mounts.what);
 }
 
 static void root_folder_may_not_be_the_hosts(void **state)
 {
 	(void)state;
 	assert_int_equal(read_config("{\"root\":{\"path\":\"/\"}}"), 0);
-	assert_string_equal(facts.exposed, "/");
-	assert_int_equal(read_config("{\"root\":{\"path\":\"/\",\"readonly\":true}}"), 0);
-	assert_null(facts.why_exposed);
+	assert_string_equal(facts.mounts.path, "/");
+	assert_int_equal(read_config("{\"root\":{\"path\":\"/etc\",\"readonly\":true}}"), 0);
+	assert_null(facts.mounts.what);
 	assert_int_equal(read_config("{\"root\":{\"path\":\"../../../etc\"}}"), 0);
-	assert_null(facts.why_exposed); /* /srv/bundle is not there */
+	assert_null(facts.mounts.what); /* /srv/bundle is not there */
 }
 
 static void what_is_no_configuration_is_refused(void **state)
@@ -104,8 +190,9 @@ static void operators_list_is_read(void **state)
 
 	(void)state;
 	assert_int_equal(
-		ociguard_parse_accept("NET_RAW,mounts,sys_admin", &a, why, sizeof(why)), 0);
-	assert_true(a.mounts);
+		ociguard_parse_accept("NET_RAW,mounts,sys_admin,processes", &a, why, sizeof(why)),
+		0);
+	assert_true(a.mounts && a.processes && !a.devices);
 	assert_true(a.caps == (BIT(CAP_NET_RAW) | BIT(CAP_SYS_ADMIN)));
 	assert_true(ociguard_parse_accept("NET_ROW", &a, why, sizeof(why)) < 0);
 	assert_non_null(strstr(why, "`NET_ROW` is neither"));
@@ -116,6 +203,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(capabilities_of_every_set_count),
 		cmocka_unit_test(folders_of_the_host_that_it_can_write_to_are_found),
+		cmocka_unit_test(sockets_are_in_reach_on_a_read_only_mount_too),
+		cmocka_unit_test(kernel_settings_of_the_host_are_closed_or_found),
+		cmocka_unit_test(all_disks_of_the_host_are_not_one_disk),
+		cmocka_unit_test(hooks_and_networks_of_others_are_found),
 		cmocka_unit_test(cgroups_of_its_own_namespace_are_its_own),
 		cmocka_unit_test(root_folder_may_not_be_the_hosts),
 		cmocka_unit_test(what_is_no_configuration_is_refused),
