@@ -132,6 +132,25 @@ static void ask_live(struct status *s, const char *name)
 	json_decref(request);
 }
 
+/* What the canary tries is no attempt of the sandbox. */
+static void take_out_canary(json_t *j)
+{
+	json_t *refused = json_object_get(json_object_get(j, "counters"), "refused");
+	json_t *own = json_object_get(json_object_get(j, "canary"), "refused"), *value;
+	const char *reason;
+
+	json_object_foreach(own, reason, value)
+	{
+		json_t *all = json_object_get(refused, reason);
+		json_int_t rest = json_integer_value(all) - json_integer_value(value);
+
+		if (rest > 0)
+			json_integer_set(all, rest);
+		else
+			json_object_del(refused, reason);
+	}
+}
+
 static void add_live(json_t *j, int fd, int timeout_ms)
 {
 	static const char *const keys[] = {"state", "grants", "worker_restarts", "audit_failed",
@@ -146,6 +165,7 @@ static void add_live(json_t *j, int fd, int timeout_ms)
 			json_object_set(j, keys[i], value);
 	}
 	json_decref(answer);
+	take_out_canary(j);
 }
 
 static void add_all_live(struct status *s)

@@ -302,11 +302,24 @@ void canary_void(struct canary *c)
 	c->generation = 0; /* there is none */
 }
 
+/* Its own calls in the kernel's counters. */
+static json_t *refused_of(const struct sandbox *sb)
+{
+	json_t *refused = json_object();
+
+	for (int i = NEJ_REASON_NONE + 1; i < NEJ_REASON_COUNT; i++)
+		if (sb->canary_refused[i])
+			json_object_set_new(refused, reason_word((enum nej_reason)i),
+				json_integer((json_int_t)sb->canary_refused[i]));
+	return refused;
+}
+
 json_t *canary_print(const struct canary *c)
 {
-	return json_pack("{s:o, s:s, s:I}", "ok",
+	return json_pack("{s:o, s:s, s:I, s:o}", "ok",
 		c->result[0] ? json_boolean(c->is_ok) : json_null(), "result",
-		c->result[0] ? c->result : "not tried yet", "runs", (json_int_t)c->n_runs);
+		c->result[0] ? c->result : "not tried yet", "runs", (json_int_t)c->n_runs,
+		"refused", refused_of(c->sb));
 }
 
 int canary_new(struct loop *loop, struct sandbox *sb, const struct canary_hooks *hooks,

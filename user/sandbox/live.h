@@ -12,9 +12,10 @@
 struct live;
 
 struct live_hooks {
-	void (*on_record)(void *arg); /* the sink holds something to write */
-	void (*on_policy)(void *arg); /* another policy is in force: its secrets are to be read */
-	void (*on_detach)(void *arg); /* let it go, and end */
+	void (*on_record)(void *arg);   /* the sink holds something to write */
+	void (*on_policy)(void *arg);   /* another policy is in force: its secrets are to be read */
+	void (*on_detach)(void *arg);   /* let it go, and end */
+	void (*take_events)(void *arg); /* what the kernel has to tell, now */
 	void *arg;
 };
 

@@ -403,6 +403,14 @@ static void on_live_detach(void *arg)
 	let_go(arg, "nej detach");
 }
 
+static void take_events(void *arg)
+{
+	struct supervisor *sv = arg;
+
+	if (sv->events)
+		events_drain(sv->events);
+}
+
 static void on_target_over(void *arg)
 {
 	struct supervisor *sv = arg;
@@ -489,7 +497,8 @@ static int watch_signals(struct supervisor *sv)
 
 static int build(struct supervisor *sv)
 {
-	const struct live_hooks hooks = {on_live_record, on_live_policy, on_live_detach, sv};
+	const struct live_hooks hooks = {
+		on_live_record, on_live_policy, on_live_detach, take_events, sv};
 	struct sandbox *sb = sv->sb;
 	int r = loop_new(&sv->loop);
 

@@ -13,6 +13,7 @@ tried() { # POLICY [OPTION]: runs so far, records of attempts, and what was said
 		expect 0 'canary: refused everywhere' "$NEJ" status "$NAME" --canary
 	done
 	expect 0 'enforcing' "$NEJ" status "$NAME"
+	"$NEJ" status "$NAME" --json | tr -d ' \n' | grep -q '"refused":{}' || fail "counted: $("$NEJ" status "$NAME" --json)"
 	expect 0 "nej_canary_ok\{sandbox=\"$NAME\"\} 1" "$NEJ" status "$NAME" --metrics
 	echo "$1" >"$E2E/policy.yaml"
 	expect 0 . "$NEJ" reload "$NAME"
