@@ -312,6 +312,7 @@ int attach(const struct sandbox_options *options)
 	static struct attachment a = {.target.netns_fd = -1, .caller = -1};
 	int r;
 
+	stage_close_inherited();
 	stage_begin(&a.sb, options);
 	a.sb.is_attached = true;
 	if (options->is_background) {

@@ -298,6 +298,7 @@ int launch(const struct sandbox_options *options)
 	static struct sandbox sb;
 	int r;
 
+	stage_close_inherited();
 	stage_begin(&sb, options);
 	sb.is_shared_net = options->is_host_net;
 	supervise_block_signals(&sb);

@@ -10,6 +10,9 @@
  * another runtime or the first of a pod, is not its end. Such a record is marked, and whichever hook runs
  * next after the last process tidies it up.
  *
+ * Under one lock of all hooks a sandbox is let go, and a container found to be in one or written down as
+ * one to come: else what a hook has found could be gone when its container runs.
+ *
  * A pod whose containers' cgroups lie below one of its own is confined once, by whichever of its containers
  * has the hooks first (containerd runs none for the one that holds the namespaces); the others are found
  * to be in it.
@@ -40,6 +43,7 @@
 #define REMOVE_ROUNDS 10
 #define ENTER_ROUNDS 10
 #define EMPTY_ROUNDS 50
+#define POD_ROUNDS 2000
 #define ROUND_MS 10
 
 static void pause_a_round(void)
@@ -111,7 +115,7 @@ static bool read_sandbox(const struct ocirecord *r, struct state *ret)
 	return state_read(r->name, ret) == 0 && ret->cgroup[0] && ocirecord_is_of(r, ret);
 }
 
-/* Nobody is in its cgroup any more. */
+/* Nobody is in its cgroup any more; the lock is held. */
 static int let_go(const struct ocirecord *record)
 {
 	static struct state s;
@@ -145,9 +149,13 @@ static int tidy_one(void *arg, const struct ocirecord *r)
 	return 0;
 }
 
+/* Where another hook is at it already, it is no matter of ours. */
 static void tidy(void)
 {
-	ocirecord_each(tidy_one, NULL);
+	_cleanup_close_ int lock = ocirecord_lock(false);
+
+	if (lock >= 0)
+		ocirecord_each(tidy_one, NULL);
 }
 
 /* The record of a container, or else of its pod. */
@@ -169,18 +177,27 @@ static bool is_populated(const struct ocirecord *r)
 	return read_sandbox(r, &s) && cgroup_is_populated(s.cgroup);
 }
 
+/* Its last processes may be there a moment longer. */
+static void wait_until_empty(const struct ocistate *s)
+{
+	struct ocirecord record;
+
+	if (s->kind != OCISTATE_CONTAINER || ocirecord_find(s, &record) < 0)
+		return;
+	for (int i = 0; i < EMPTY_ROUNDS && is_populated(&record); i++)
+		pause_a_round();
+}
+
 static int release(const struct ocistate *s)
 {
 	struct ocirecord record;
-	int r = find_record(s, &record);
+	_cleanup_close_ int lock = ocirecord_lock(true);
+	int r = lock < 0 ? lock : find_record(s, &record);
 
 	if (r == -EBADMSG) /* nothing had begun yet */
 		ocirecord_remove(&record);
 	if (r < 0)
 		return r == -ENOENT || r == -EBADMSG ? 0 : SANDBOX_EXIT_FAILED;
-	for (int i = 0; i < EMPTY_ROUNDS && s->kind == OCISTATE_CONTAINER && is_populated(&record);
-		i++)
-		pause_a_round();
 	if (is_populated(&record)) {
 		log_notice("container %s has ended, and others live in its cgroup: the sandbox %s "
 			   "goes on until they have ended too",
@@ -196,6 +213,7 @@ int oci_release(const struct ocistate *s)
 	int r;
 
 	tidy();
+	wait_until_empty(s);
 	r = release(s);
 	remove_cgroup();
 	return r;
@@ -297,19 +315,15 @@ static int confine(const struct ocistate *s, const char *policy, const char *nam
 		.is_until_empty = s->kind != OCISTATE_WHOLE_POD,
 	};
 	struct ocirecord record;
-	int r = ocirecord_begin(s, name);
+	int r = leave_cgroup();
 
-	if (r >= 0)
-		r = leave_cgroup();
-	if (r >= 0)
-		r = attach(&o);
+	if (r < 0)
+		log_error("cannot leave the cgroup of the container's runtime: %s", strerror(-r));
 	else
-		log_error("cannot write what is known of container %s, or leave its runtime's "
-			  "cgroup: %s",
-			s->id, r == -EWOULDBLOCK ? "another hook is at work for it" : strerror(-r));
-	if (r == 0 || r == -EWOULDBLOCK)
-		return r == 0 ? 0 : SANDBOX_EXIT_FAILED;
-	if (ocirecord_find(s, &record) == 0)
+		r = attach(&o);
+	if (r == 0)
+		return 0;
+	if (ocirecord_find(s, &record) == 0 && record.hook == getpid())
 		ocirecord_remove(&record);
 	log_error("container %s does not start: nej could not confine it", s->id);
 	return r < 0 ? SANDBOX_EXIT_FAILED : r;
@@ -333,6 +347,8 @@ static int forget_earlier(const struct ocistate *s)
 
 	if (ocirecord_find(s, &record) < 0)
 		return 0;
+	if (ocirecord_is_at_work(&record))
+		return -EWOULDBLOCK;
 	if (!read_sandbox(&record, &earlier) || !has_others(&earlier, s))
 		return let_go(&record);
 	if (!earlier.is_live) /* the attach takes it over: nobody of it is free meanwhile */
@@ -357,6 +373,45 @@ static int choose(const struct ocistate *s, const struct oci_plan *plan,
 	return *policy ? check_policy(policy) : 0;
 }
 
+/* Under the lock: who is in what, and that a sandbox is to come. ret_name: of that, empty if none is. An
+ * exit status, or -EAGAIN: another hook is at work for the same pod. */
+static int plan_sandbox(const struct ocistate *s, const struct oci_plan *plan,
+	struct ocistate *ret_who, char policy[static PATH_MAX],
+	char ret_name[static OCICHOICE_NAME_BYTES])
+{
+	_cleanup_close_ int lock = ocirecord_lock(true);
+	char name[OCICHOICE_NAME_BYTES];
+	int r;
+
+	*ret_name = 0;
+	if (lock < 0) {
+		log_error("cannot lock " STATE_ROOT ": %s", strerror(-lock));
+		return SANDBOX_EXIT_FAILED;
+	}
+	r = find_pod(s, ret_who);
+	if (r)
+		return r < 0 ? SANDBOX_EXIT_FAILED : check_container(s, s->pod_uid, plan);
+	r = choose(ret_who, plan, policy, name);
+	if (r || !*policy)
+		return r;
+	r = check_container(s, ret_who->kind == OCISTATE_WHOLE_POD ? s->pod_uid : "", plan);
+	if (!r)
+		r = forget_earlier(ret_who);
+	if (!r)
+		r = ocirecord_begin(ret_who, name);
+	if (r > 0)
+		return r;
+	if (r == -EWOULDBLOCK && ret_who->kind == OCISTATE_WHOLE_POD)
+		return -EAGAIN;
+	if (r < 0) {
+		log_error("cannot write what is known of container %s: %s", s->id,
+			r == -EWOULDBLOCK ? "another hook is at work for it" : strerror(-r));
+		return SANDBOX_EXIT_FAILED;
+	}
+	memcpy(ret_name, name, sizeof(name));
+	return 0;
+}
+
 int oci_confine(const struct ocistate *s, const struct oci_plan *plan)
 {
 	static struct ocistate who;
@@ -368,14 +423,15 @@ int oci_confine(const struct ocistate *s, const struct oci_plan *plan)
 		return SANDBOX_EXIT_USAGE;
 	}
 	tidy();
-	r = find_pod(s, &who);
-	if (r)
-		return r < 0 ? SANDBOX_EXIT_FAILED : check_container(s, s->pod_uid, plan);
-	r = choose(&who, plan, policy, name);
-	if (r || !*policy)
-		return r;
-	r = check_container(s, who.kind == OCISTATE_WHOLE_POD ? s->pod_uid : "", plan);
-	if (!r)
-		r = forget_earlier(&who);
-	return r ? r : confine(&who, policy, name);
+	r = plan_sandbox(s, plan, &who, policy, name);
+	for (int i = 0; i < POD_ROUNDS && r == -EAGAIN; i++) {
+		pause_a_round();
+		r = plan_sandbox(s, plan, &who, policy, name);
+	}
+	if (r == -EAGAIN) {
+		log_error("container %s: another one of its pod has not been confined in time",
+			s->id);
+		return SANDBOX_EXIT_FAILED;
+	}
+	return r || !*name ? r : confine(&who, policy, name);
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "../base/cleanup.h"
@@ -15,6 +16,7 @@
 #include "../base/htab.h"
 
 #define FOLDER STATE_ROOT "/.oci"
+#define LOCK FOLDER ".lock"
 #define ENDED ".ended"
 #define ID_CHARS 40
 #define MAX_BYTES 1024
@@ -33,6 +35,19 @@ static void file_of(const struct ocistate *s, char ret[static OCIRECORD_FILE_BYT
 
 	snprintf(ret, OCIRECORD_FILE_BYTES, "%.*s-%016llx", ID_CHARS, s->id,
 		(unsigned long long)hash_bytes_keyed(key, both, (size_t)n));
+}
+
+int ocirecord_lock(bool waits)
+{
+	_cleanup_close_ int fd = -1;
+	int e = file_mkdirs(STATE_ROOT, 0700);
+
+	if (e < 0)
+		return e;
+	fd = open(LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0 || flock(fd, waits ? LOCK_EX : LOCK_EX | LOCK_NB) < 0)
+		return -errno;
+	return TAKE_FD(fd);
 }
 
 /* --- writing */

@@ -22,6 +22,10 @@ struct ocirecord {
 	bool has_ended; /* the container has, and others still live in its cgroup */
 };
 
+/* Held while a sandbox is let go, and while a container is found to be in one: else it could be let go
+ * right behind whoever has found it. A descriptor, to be closed; -EWOULDBLOCK (waits is false). */
+int ocirecord_lock(bool waits);
+
 /* Written before anything is attached. Until this process ends the hook that starts the container is at
  * work. 0, -EWOULDBLOCK (another one is, for the same container), other negative errno. */
 int ocirecord_begin(const struct ocistate *s, const char *name);

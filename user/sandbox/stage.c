@@ -41,6 +41,10 @@ void stage_begin(struct sandbox *sb, const struct sandbox_options *options)
 		.companion_plan.meters_fd = -1,
 	};
 	memset(sb->listeners.fds, -1, sizeof(sb->listeners.fds));
+}
+
+void stage_close_inherited(void)
+{
 	syscall(SYS_close_range, 3, ~0u, 0);
 }
 

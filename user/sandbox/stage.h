@@ -11,8 +11,10 @@
 
 #include "sandbox.h"
 
-/* A sandbox of which there is nothing yet, so that stage_take_apart is always right. Closes what our
- * caller left open: it is neither the worker's nor the command's. */
+/* Closes what our caller left open, and all that we have opened: it is neither the worker's nor the
+ * command's. */
+void stage_close_inherited(void);
+/* A sandbox of which there is nothing yet, so that stage_take_apart is always right. */
 void stage_begin(struct sandbox *sb, const struct sandbox_options *options);
 
 int stage_failed(int err, const char *what); /* says so; the exit status */
