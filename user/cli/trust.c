@@ -47,7 +47,7 @@ int cli_trust(int argc, char **argv)
 		log_error("what is trusted is for root to say: run it with sudo");
 		return SANDBOX_EXIT_USAGE;
 	}
-	r = prepare_policy(path, &policy);
+	r = prepare_policy(path, false, &policy);
 	if (r)
 		return r;
 	r = trust_add(path, policy_sha256(policy));

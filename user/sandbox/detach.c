@@ -24,6 +24,14 @@ static bool is_live(const char *name)
 	return state_read(name, &s) == 0 && s.is_live;
 }
 
+/* It was killed on its way out, and something of it stays. */
+static bool is_left(const char *name)
+{
+	static struct state s;
+
+	return object_is_pinned(name) || (state_read(name, &s) == 0 && s.pid);
+}
+
 /* All is as it was only when the supervisor has ended, and has not just died. */
 static int wait_for_end(const char *name)
 {
@@ -36,7 +44,7 @@ static int wait_for_end(const char *name)
 		}
 		nanosleep(&pause, NULL);
 	}
-	return object_is_pinned(name) ? leftover_remove(name) : 0;
+	return is_left(name) ? leftover_remove(name) : 0;
 }
 
 static int say_no(const char *name, int error, const json_t *answer)

@@ -89,5 +89,7 @@ int leftover_remove(const char *name)
 	snprintf(path, sizeof(path), STATE_ROOT "/%.63s.sock", name);
 	unlink(path);
 	stage_take_apart(&sb);
+	if (r >= 0)
+		log_notice("the supervisor of %s had died: what it left is taken away", name);
 	return r < 0 ? stage_failed(r, "cannot take its links away") : 0;
 }

@@ -221,23 +221,32 @@ int oci_release(const struct ocistate *s)
 
 /* --- pods */
 
-/* Is it a live sandbox that the container is in by its cgroup? */
+struct search {
+	char cgroup[PATH_MAX];  /* of the container, whole */
+	struct ocirecord found; /* of the live sandbox that it is in by that */
+};
+
 static int is_around(void *arg, const struct ocirecord *r)
 {
 	static struct state pod;
-	const char *cgroup = arg; /* of the container, whole */
+	struct search *search = arg;
 	size_t n;
 
 	if (!read_sandbox(r, &pod) || !pod.is_live)
 		return 0;
 	n = strlen(pod.cgroup);
-	return strncmp(cgroup, pod.cgroup, n) == 0 && cgroup[n] == '/';
+	if (strncmp(search->cgroup, pod.cgroup, n) != 0 || search->cgroup[n] != '/')
+		return 0;
+	search->found = *r;
+	return 1;
 }
 
 /* 1: the container's pod is confined, and the container in it; 0: it is not; -1: the message is out.
- * ret: whose sandbox it would be, the pod's where that has a cgroup of its own. */
-static int find_pod(const struct ocistate *s, struct ocistate *ret)
+ * ret: whose sandbox it would be, the pod's where that has a cgroup of its own. ret_pod: the record of the
+ * confined one. */
+static int find_pod(const struct ocistate *s, struct ocistate *ret, struct ocirecord *ret_pod)
 {
+	struct search search;
 	struct cgroup cg = {.fd = -1};
 	int r;
 
@@ -251,8 +260,11 @@ static int find_pod(const struct ocistate *s, struct ocistate *ret)
 		return -1;
 	}
 	cgroup_close(&cg);
-	if (ocirecord_each(is_around, cg.path) > 0)
+	memcpy(search.cgroup, cg.path, sizeof(search.cgroup));
+	if (ocirecord_each(is_around, &search) > 0) {
+		*ret_pod = search.found;
 		return 1;
+	}
 	if (target_climb_to_pod(cg.path, s->pod_uid))
 		be_pod(s, ret);
 	return 0;
@@ -309,6 +321,7 @@ static int confine(const struct ocistate *s, const char *policy, const char *nam
 		.pid = s->pid,
 		.container = s->id,
 		.pod_uid = s->kind == OCISTATE_WHOLE_POD ? s->pod_uid : NULL,
+		.is_policy_hidden = true,
 		.is_background = true,
 		/* `crun run` is the reaper of all that its hooks leave behind, and does not end, nor
 		 * remove the cgroup, before they have. Containers of a pod come and go. */
@@ -373,6 +386,22 @@ static int choose(const struct ocistate *s, const struct oci_plan *plan,
 	return *policy ? check_policy(policy) : 0;
 }
 
+/* Whoever asks for another policy than the pod's would get that of the container that came first. */
+static int join_pod(
+	const struct ocistate *s, const struct oci_plan *plan, const struct ocirecord *pod)
+{
+	char policy[PATH_MAX], name[OCICHOICE_NAME_BYTES];
+	int r = s->policy[0] ? choose(s, plan, policy, name) : 0;
+
+	if (!r && s->policy[0] && !ocirecord_is_by(pod, policy)) {
+		log_error("container %s: its pod is confined already by another policy than %s, as "
+			  "the sandbox %s: one pod, one policy",
+			s->id, policy, pod->name);
+		return SANDBOX_EXIT_USAGE;
+	}
+	return r ? r : check_container(s, s->pod_uid, plan);
+}
+
 /* Under the lock: who is in what, and that a sandbox is to come. ret_name: of that, empty if none is. An
  * exit status, or -EAGAIN: another hook is at work for the same pod. */
 static int plan_sandbox(const struct ocistate *s, const struct oci_plan *plan,
@@ -381,6 +410,7 @@ static int plan_sandbox(const struct ocistate *s, const struct oci_plan *plan,
 {
 	_cleanup_close_ int lock = ocirecord_lock(true);
 	char name[OCICHOICE_NAME_BYTES];
+	struct ocirecord pod;
 	int r;
 
 	*ret_name = 0;
@@ -388,9 +418,9 @@ static int plan_sandbox(const struct ocistate *s, const struct oci_plan *plan,
 		log_error("cannot lock " STATE_ROOT ": %s", strerror(-lock));
 		return SANDBOX_EXIT_FAILED;
 	}
-	r = find_pod(s, ret_who);
+	r = find_pod(s, ret_who, &pod);
 	if (r)
-		return r < 0 ? SANDBOX_EXIT_FAILED : check_container(s, s->pod_uid, plan);
+		return r < 0 ? SANDBOX_EXIT_FAILED : join_pod(s, plan, &pod);
 	r = choose(ret_who, plan, policy, name);
 	if (r || !*policy)
 		return r;
@@ -398,7 +428,7 @@ static int plan_sandbox(const struct ocistate *s, const struct oci_plan *plan,
 	if (!r)
 		r = forget_earlier(ret_who);
 	if (!r)
-		r = ocirecord_begin(ret_who, name);
+		r = ocirecord_begin(ret_who, name, policy);
 	if (r > 0)
 		return r;
 	if (r == -EWOULDBLOCK && ret_who->kind == OCISTATE_WHOLE_POD)

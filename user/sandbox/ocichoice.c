@@ -92,8 +92,9 @@ int ocichoice_policy(const struct ocistate *s, const struct ocichoice_plan *plan
 	*ret = 0;
 	if (s->policy[0])
 		return name_policy(s, plan, ret, why, why_bytes);
-	/* A link that leads nowhere is a default that is broken, not none. */
-	if (lstat(fallback, &st) == 0 || errno != ENOENT) {
+	/* A link that leads nowhere is a default that is broken, not none; its folder may be one. */
+	if (lstat(fallback, &st) == 0 || errno != ENOENT ||
+		(lstat(OCICHOICE_ROOT, &st) == 0 && stat(OCICHOICE_ROOT, &st) < 0)) {
 		snprintf(ret, PATH_MAX, "%s", fallback);
 		return 0;
 	}

@@ -27,9 +27,10 @@ static void path_of(const struct ocirecord *r, const char *suffix, char ret[stat
 	snprintf(ret, PATH_MAX, FOLDER "/%s%s", r->file, suffix);
 }
 
+static const uint64_t key[2]; /* the same in every process */
+
 static void file_of(const struct ocistate *s, char ret[static OCIRECORD_FILE_BYTES])
 {
-	static const uint64_t key[2]; /* the same in every process */
 	char both[OCISTATE_ID_BYTES + PATH_MAX];
 	int n = snprintf(both, sizeof(both), "%s%c%s", s->id, '/', s->bundle);
 
@@ -52,6 +53,11 @@ int ocirecord_lock(bool waits)
 
 /* --- writing */
 
+static unsigned long long hash_of(const char *policy)
+{
+	return (unsigned long long)hash_bytes_keyed(key, policy, strlen(policy));
+}
+
 static int put(const char *path, const char *text, size_t len)
 {
 	_cleanup_close_ int fd = -1;
@@ -63,7 +69,7 @@ static int put(const char *path, const char *text, size_t len)
 	return fd < 0 ? -errno : file_write_fd(fd, text, len);
 }
 
-int ocirecord_begin(const struct ocistate *s, const char *name)
+int ocirecord_begin(const struct ocistate *s, const char *name, const char *policy)
 {
 	char path[PATH_MAX], text[MAX_BYTES];
 	struct ocirecord r;
@@ -72,8 +78,8 @@ int ocirecord_begin(const struct ocistate *s, const char *name)
 	if (ocirecord_find(s, &r) == 0 && ocirecord_is_at_work(&r))
 		return -EWOULDBLOCK;
 	ocirecord_remove(&r);
-	n = snprintf(text, sizeof(text), "%s\n%s\n%d %llu\n", name, s->id, getpid(),
-		(unsigned long long)state_pid_start(getpid()));
+	n = snprintf(text, sizeof(text), "%s\n%s\n%d %llu %llx\n", name, s->id, getpid(),
+		(unsigned long long)state_pid_start(getpid()), hash_of(policy));
 	path_of(&r, "", path);
 	/* Another's last record may take the folder with it. */
 	for (int i = 0; i < FOLDER_ROUNDS && e == -ENOENT; i++)
@@ -135,7 +141,7 @@ static int read_record(struct ocirecord *r)
 	e = take_line(&at, r->name, sizeof(r->name));
 	if (e >= 0)
 		e = take_line(&at, r->container, sizeof(r->container));
-	if (e >= 0 && sscanf(at, "%d %llu", &r->hook, &r->hook_start) != 2)
+	if (e >= 0 && sscanf(at, "%d %llu %llx", &r->hook, &r->hook_start, &r->policy_hash) != 3)
 		e = -EBADMSG;
 	path_of(r, ENDED, path);
 	r->has_ended = access(path, F_OK) == 0;
@@ -177,6 +183,11 @@ int ocirecord_each(int (*visit)(void *arg, const struct ocirecord *r), void *arg
 	}
 	free(entries);
 	return e;
+}
+
+bool ocirecord_is_by(const struct ocirecord *r, const char *policy)
+{
+	return r->policy_hash == hash_of(policy);
 }
 
 bool ocirecord_is_of(const struct ocirecord *r, const struct state *s)

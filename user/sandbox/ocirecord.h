@@ -19,7 +19,8 @@ struct ocirecord {
 	char container[OCISTATE_ID_BYTES];
 	pid_t hook; /* that starts it: at work while it lives */
 	unsigned long long hook_start;
-	bool has_ended; /* the container has, and others still live in its cgroup */
+	unsigned long long policy_hash; /* of the path that was chosen */
+	bool has_ended;                 /* the container has, and others still live in its cgroup */
 };
 
 /* Held while a sandbox is let go, and while a container is found to be in one: else it could be let go
@@ -28,7 +29,7 @@ int ocirecord_lock(bool waits);
 
 /* Written before anything is attached. Until this process ends the hook that starts the container is at
  * work. 0, -EWOULDBLOCK (another one is, for the same container), other negative errno. */
-int ocirecord_begin(const struct ocistate *s, const char *name);
+int ocirecord_begin(const struct ocistate *s, const char *name, const char *policy);
 /* 0, -ENOENT, -EBADMSG (a hook was killed while it wrote it); ret->file is set in any case. */
 int ocirecord_find(const struct ocistate *s, struct ocirecord *ret);
 bool ocirecord_is_at_work(const struct ocirecord *r);
@@ -37,6 +38,8 @@ void ocirecord_remove(const struct ocirecord *r);
 /* visit may remove the one it is given; one that is not 0 ends it, and is returned. */
 int ocirecord_each(int (*visit)(void *arg, const struct ocirecord *r), void *arg);
 
+/* Was the policy at this path chosen for it? (It may have got another by `nej reload`.) */
+bool ocirecord_is_by(const struct ocirecord *r, const char *policy);
 /* The sandbox of that name is this container's. */
 bool ocirecord_is_of(const struct ocirecord *r, const struct state *s);
 

@@ -12,7 +12,7 @@
 
 #include "../base/cleanup.h"
 
-#define OURS "nej."
+#define OURS "nej" /* and a sign: `nej.`; `NEJ_` and `nej/` are meant for us as well */
 
 struct reader {
 	struct ocistate *s;
@@ -123,7 +123,9 @@ static const struct annotation {
 /* One that is misspelt would leave its container unconfined. */
 static int check_ours(struct reader *r, const char *key)
 {
-	if (strncmp(key, OURS, strlen(OURS)) != 0)
+	char sign = strncasecmp(key, OURS, strlen(OURS)) == 0 ? key[strlen(OURS)] : 0;
+
+	if (!sign || !strchr("._/", sign))
 		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(annotations); i++)
 		if (strcmp(key, annotations[i].key) == 0)

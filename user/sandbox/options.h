@@ -39,10 +39,11 @@ struct sandbox_options {
 	pid_t pid;
 	const char *
 		container; /* its id, as its runtime has it; NULL: looked for in the cgroup's path */
-	const char *pod_uid; /* the cgroup of the pod that pid is in, where it has one; NULL */
-	bool is_uid_guard;   /* the user's sockets wherever they are */
-	bool is_background;  /* our caller goes on when it is enforced */
-	bool is_until_empty; /* ends with the cgroup's last process, not with the cgroup */
+	const char *pod_uid;   /* the cgroup of the pod that pid is in, where it has one; NULL */
+	bool is_uid_guard;     /* the user's sockets wherever they are */
+	bool is_policy_hidden; /* who named it may not read it: errors show nothing of it */
+	bool is_background;    /* our caller goes on when it is enforced */
+	bool is_until_empty;   /* ends with the cgroup's last process, not with the cgroup */
 };
 
 #endif

@@ -61,7 +61,17 @@ static int prepare_identity(struct sandbox *sb)
 
 /* --- policy */
 
-int prepare_policy(const char *path, struct policy **ret)
+static void print_errors(const struct err_list *errs, bool is_hidden)
+{
+	if (!is_hidden)
+		err_print(errs, stderr);
+	else
+		log_error("the policy %s has errors, the first in line %u: `nej check %s` tells "
+			  "them",
+			errs->file, errs->n_items ? errs->items[0].line : 0, errs->file);
+}
+
+int prepare_policy(const char *path, bool is_hidden, struct policy **ret)
 {
 	struct err_list errs;
 	int r;
@@ -72,7 +82,7 @@ int prepare_policy(const char *path, struct policy **ret)
 	else
 		r = policy_load_text(NO_POLICY, strlen(NO_POLICY), NULL, &errs, ret);
 	if (r == -EINVAL) {
-		err_print(&errs, stderr);
+		print_errors(&errs, is_hidden);
 		return SANDBOX_EXIT_USAGE;
 	}
 	if (r < 0) {
@@ -195,7 +205,7 @@ static int prepare_rules(struct sandbox *sb)
 		return SANDBOX_EXIT_USAGE;
 	}
 	sb->generation = 1;
-	r = prepare_policy(path, &sb->policy);
+	r = prepare_policy(path, sb->options->is_policy_hidden, &sb->policy);
 	if (!r && !sb->is_shared_net && policy_has_kernel_transport(sb->policy))
 		log_warning("rules with `transport: kernel` open nothing without --net=host: the "
 			    "sandbox's own network has no way out but the proxy");

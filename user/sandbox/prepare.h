@@ -14,8 +14,8 @@ int prepare(struct sandbox *sb);
 int prepare_begin(struct sandbox *sb);
 int prepare_rest(struct sandbox *sb);
 
-/* Loads a policy and prints its errors. 0 or an exit status. */
-int prepare_policy(const char *path, struct policy **ret);
+/* Loads a policy and prints its errors; is_hidden: only where they are. 0 or an exit status. */
+int prepare_policy(const char *path, bool is_hidden, struct policy **ret);
 
 /* May the sandbox's user not write it, or has it been trusted as it is? 0, or an exit status with
  * why not. */

@@ -23,5 +23,10 @@ refused 'neither the name' nej.policy="$E2E/policies/team/.agent.yaml" nej.name=
 ln -s "$E2E/nowhere" "$E2E/dangling.yaml"
 NEJ_HOOK="--default $E2E/dangling.yaml" refused 'dangling.yaml: No such file' a=b
 NEJ_HOOK="--default $E2E/missing.yaml" refused 'the default .*missing.yaml is not there' a=b
+echo 'password: hunter2' >"$E2E/policies/broken.yaml"
+refused 'broken.yaml has errors, the first in line 1: .nej check' nej.policy=broken nej.name="$NAME"
+# The folder of the standard default is a link to nowhere.
+expect 2 'default.yaml: No such file' unshare -m bash -c "mount -t tmpfs nej /etc && ln -s /nowhere /etc/nej &&
+	exec '$NEJ' oci-hook createRuntime <<<'{\"id\":\"$ID\",\"bundle\":\"$BUNDLE\",\"pid\":1,\"annotations\":{}}'"
 starts nej.policy="$E2E/policies/team/agent.yaml" nej.name="$NAME"
 verified

@@ -9,7 +9,7 @@ cp "$E2E/policy.yaml" "$E2E/open.yaml" && chown 1234 "$E2E/open.yaml"
 echo '{version: 1, rules: [alow: x]}' >"$E2E/broken.yaml"
 refused 'No such file' nej.policy="$E2E/none.yaml" nej.name="$NAME"
 refused 'others may change .*open.yaml' nej.policy="$E2E/open.yaml" nej.name="$NAME"
-refused 'broken.yaml:1' nej.policy="$E2E/broken.yaml" nej.name="$NAME"
+refused 'broken.yaml has errors, the first in line 1' nej.policy="$E2E/broken.yaml" nej.name="$NAME"
 refused 'annotation nej.polcy is unknown' nej.polcy=agent
 NEJ_HOOK='' refused 'no annotation nej.policy, and the default' nej.name="$NAME"
 refused 'cannot name a sandbox' nej.policy="$E2E/policy.yaml" nej.name='a b'

@@ -26,7 +26,8 @@ static void states_of_runc_and_crun_are_read(void **state)
 	assert_int_equal(
 		parse("{\"ociVersion\":\"1.0.2-dev\",\"id\":\"c_1.a\",\"status\":\"creating\","
 		      "\"pid\":77,\"bundle\":\"/b\",\"annotations\":{\"nej.policy\":"
-		      "\"agent\",\"nej.name\":\"box\",\"org.other\":\"x\"}}"),
+		      "\"agent\",\"nej.name\":\"box\",\"org.other\":\"x\",\"nejlika\":\"flower\"}"
+		      "}"),
 		0);
 	assert_string_equal(s.id, "c_1.a");
 	assert_int_equal(s.pid, 77);
@@ -86,6 +87,9 @@ static void nonsense_is_refused_with_a_reason(void **state)
 		"{\"id\":\"a\",\"bundle\":\"/\",\"annotations\":{\"nej.policy\":\"\"}}",
 		"{\"id\":\"a\",\"bundle\":\"/\",\"annotations\":{\"nej.policy\":\"a\\nb\"}}",
 		"{\"id\":\"a\",\"bundle\":\"/\",\"annotations\":{\"nej.polcy\":\"a\"}}",
+		"{\"id\":\"a\",\"bundle\":\"/\",\"annotations\":{\"Nej.Policy\":\"a\"}}",
+		"{\"id\":\"a\",\"bundle\":\"/\",\"annotations\":{\"nej/policy\":\"a\"}}",
+		"{\"id\":\"a\",\"bundle\":\"/\",\"annotations\":{\"nej_policy\":\"a\"}}",
 		"{\"id\":\"a\",\"bundle\":\"/\"} x",
 	};
 
