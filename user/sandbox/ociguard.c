@@ -28,10 +28,10 @@
 #define ROUND_MS 10
 #define MAX_PROC_BYTES 65536
 
-/* With these, in the host's user namespace, a container is the host's root under another name. */
+/* With these, where it has root of the host, a container is the host's root under another name. */
 #define CAPS_OF_HOST                                                                               \
 	(BIT(CAP_SYS_ADMIN) | BIT(CAP_SYS_MODULE) | BIT(CAP_SYS_RAWIO) |                           \
-		BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_BPF))
+		BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_BPF) | BIT(CAP_SYS_BOOT) /* kexec(8) */)
 /* With these, where there is a device to send by, packets go out that no socket hook sees. */
 #define CAPS_OF_NET (BIT(CAP_NET_RAW) | BIT(CAP_NET_ADMIN))
 /* With this, where it sees the host's processes, it can be any of them. */
@@ -206,6 +206,25 @@ static bool shares(pid_t pid, const char *kind)
 		(a.st_dev == b.st_dev && a.st_ino == b.st_ino);
 }
 
+/* Is a user of its namespace root of the host, by whose number files and kernel settings go? */
+static bool has_host_root(pid_t pid)
+{
+	_cleanup_free_ char *text = NULL;
+	char path[64], *rest = NULL;
+	size_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/uid_map", pid);
+	if (shares(pid, "user") || file_read(path, MAX_PROC_BYTES, &text, &len) < 0)
+		return true;
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		unsigned long inside, outside;
+
+		if (sscanf(line, "%lu %lu", &inside, &outside) != 2 || !outside)
+			return true;
+	}
+	return false;
+}
+
 static bool has_network(pid_t pid)
 {
 	_cleanup_close_ int fd = -1;
@@ -244,7 +263,7 @@ static int check_caps(
 {
 	uint64_t caps = f->caps & ~accepted;
 
-	if (caps & CAPS_OF_HOST && shares(pid, "user"))
+	if (caps & CAPS_OF_HOST && has_host_root(pid))
 		return refuse_cap(caps & CAPS_OF_HOST,
 			"by which it could take nej's programs away, as privileged containers can",
 			why, why_bytes);
@@ -397,7 +416,7 @@ static int check_mounts(const struct ocimounts *m, pid_t pid, char *why, size_t 
 			m->is_socket ? "has" : "can write to", m->path, m->what,
 			m->is_socket ? "leave it out (a socket works on a read-only mount too)"
 				     : "mount it read-only");
-	else if (m->settings && shares(pid, "user"))
+	else if (m->settings && has_host_root(pid))
 		refuse(why, why_bytes,
 			"its root can write to %s, where the host can be told to run a program: "
 			"mount it read-only (`ro` for /sys, linux.readonlyPaths for /proc/sys), or "

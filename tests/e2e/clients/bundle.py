@@ -4,7 +4,7 @@
 hooks of $NEJ_HOOK (arguments of `nej oci-hook` before the stage). KEY=VALUE are annotations;
 `net=PATH` is the network namespace to join instead of one with only lo, `caps=NAME,...` are
 capabilities of the container's root, `bind=FROM:TO:OPTION` mounts a folder of the host, `pid=PATH` is
-the pid namespace to join (`pid=host`: the host's), `user=1` gives a user namespace, `hook=COMMAND` is a
+the pid namespace to join (`pid=host`: the host's), `user=N` gives a user namespace whose root is the host's user N, `hook=COMMAND` is a
 hook after nej's, `settings=open` leaves /proc/sys writable, `devices=all` opens every device."""
 import json
 import os
@@ -68,7 +68,7 @@ def main():
     if user:
         namespaces.append({"type": "user"})
         for kind in ("uidMappings", "gidMappings"):
-            config["linux"][kind] = [{"containerID": 0, "hostID": 100000, "size": 65536}]
+            config["linux"][kind] = [{"containerID": 0, "hostID": int(user), "size": 65536}]
     if bind:
         source, target, option = bind.split(":")
         config["mounts"].append({"destination": target, "type": "bind", "source": source,

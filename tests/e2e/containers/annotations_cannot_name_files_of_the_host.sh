@@ -29,4 +29,11 @@ refused 'broken.yaml has errors, the first in line 1: .nej check' nej.policy=bro
 expect 2 'default.yaml: No such file' unshare -m bash -c "mount -t tmpfs nej /etc && ln -s /nowhere /etc/nej &&
 	exec '$NEJ' oci-hook createRuntime <<<'{\"id\":\"$ID\",\"bundle\":\"$BUNDLE\",\"pid\":1,\"annotations\":{}}'"
 starts nej.policy="$E2E/policies/team/agent.yaml" nej.name="$NAME"
+# As Kubernetes lays a ConfigMap out.
+mkdir "$E2E/policies/..2026" && mv "$E2E/policies/team/agent.yaml" "$E2E/policies/..2026/"
+ln -s ..2026 "$E2E/policies/..data" && ln -s ..data/agent.yaml "$E2E/policies/agent.yaml"
+starts nej.policy=agent nej.name="$NAME"
+refused 'neither the name' nej.policy=..data/agent.yaml nej.name="$NAME"
+chmod 777 "$E2E/policies/..2026"
+refused 'others may change .*/..2026' nej.policy=agent nej.name="$NAME"
 verified

@@ -16,16 +16,20 @@ refused 'it has CAP_NET_ADMIN' "${named[@]}" caps=NET_ADMIN net="$NET"
 ip -n "nej-p-$ID" link set v0 down && ip -n "nej-p-$ID" link set v1 down
 refused 'it has CAP_NET_ADMIN' "${named[@]}" caps=NET_ADMIN net="$NET"
 refused 'it has CAP_NET_RAW.*after this hook' "${named[@]}" caps=NET_RAW hook="/bin/true later"
-refused 'it has CAP_NET_RAW.*after this hook' "${named[@]}" caps=NET_RAW user=1
+refused 'it has CAP_NET_RAW.*after this hook' "${named[@]}" caps=NET_RAW user=100000
 refused 'it has /run of the host.*control sockets.*leave it out' "${named[@]}" bind=/run:/tmp:rw
 refused 'it has /run of the host.*control sockets.*leave it out' "${named[@]}" bind=/run:/tmp:ro
 refused 'its root can write to /proc/sys' "${named[@]}" settings=open
+refused 'its root can write to /proc/sys' "${named[@]}" settings=open user=0
+refused 'it has CAP_SYS_ADMIN' "${named[@]}" caps=SYS_ADMIN user=0
+refused 'it has CAP_SYS_BOOT' "${named[@]}" caps=SYS_BOOT
 refused 'every disk of the host' "${named[@]}" devices=all
 refused 'it can write to /sys/fs/cgroup of the host' "${named[@]}" bind=/sys/fs/cgroup:/tmp:rw
 refused 'it has / of the host' "${named[@]}" bind=/:/tmp:rw
 NEJ_HOOK="--policies $E2E --accept everything" refused '`everything` is neither a capability' "${named[@]}"
 starts "${named[@]}" caps=NET_RAW,NET_ADMIN,CHOWN
 starts "${named[@]}" bind=/etc:/tmp:ro
+starts "${named[@]}" settings=open user=100000 caps=SYS_ADMIN
 starts "${named[@]}" bind="$E2E:/tmp:rw"
 export NEJ_HOOK="--policies $E2E --accept NET_RAW,mounts"
 starts "${named[@]}" caps=NET_RAW net="$NET" bind=/run:/tmp:rw
