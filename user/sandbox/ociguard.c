@@ -184,6 +184,7 @@ int ociguard_read(const char *text, size_t len, const char *bundle, struct ocigu
 			config ? "it is no JSON object" : error.text);
 	}
 	ret->caps = read_caps(config);
+	ret->has_new_mntns = has_new_namespace(config, "mount");
 	ret->has_new_netns = has_new_namespace(config, "network");
 	ret->has_other_hooks = has_other_hooks(config);
 	ret->has_disks = has_disks(config);
@@ -413,9 +414,9 @@ static int check_mounts(const struct ocimounts *m, pid_t pid, char *why, size_t 
 		refuse(why, why_bytes,
 			"it %s %s of the host, and with it %s: %s, or let the hook "
 			"have `--accept mounts`",
-			m->is_socket ? "has" : "can write to", m->path, m->what,
-			m->is_socket ? "leave it out (a socket works on a read-only mount too)"
-				     : "mount it read-only");
+			m->is_in_reach_read_only ? "has" : "can write to", m->path, m->what,
+			m->is_in_reach_read_only ? "leave it out (read-only does not close it)"
+						 : "mount it read-only");
 	else if (m->settings && has_host_root(pid))
 		refuse(why, why_bytes,
 			"its root can write to %s, where the host can be told to run a program: "
@@ -427,11 +428,25 @@ static int check_mounts(const struct ocimounts *m, pid_t pid, char *why, size_t 
 	return -EPERM;
 }
 
+/* Where it has only a root folder of its own, chroot(2) leads out of that. */
+static int check_root(const struct ociguard_facts *f, char *why, size_t why_bytes)
+{
+	if (f->has_new_mntns)
+		return 0;
+	refuse(why, why_bytes,
+		"it has no mount namespace of its own, and could leave its root folder: give it "
+		"one, "
+		"or let the hook have `--accept mounts`");
+	return -EPERM;
+}
+
 int ociguard_check(const struct ociguard_facts *facts, pid_t pid, const char *pod_uid,
 	const struct ociguard_accept *accept, char *why, size_t why_bytes)
 {
 	int r = check_caps(facts, pid, accept->caps, why, why_bytes);
 
+	if (r >= 0 && !accept->mounts)
+		r = check_root(facts, why, why_bytes);
 	if (r >= 0 && !accept->mounts)
 		r = check_mounts(&facts->mounts, pid, why, why_bytes);
 	if (r >= 0 && facts->has_disks && !accept->devices) {

@@ -23,7 +23,8 @@ struct ociguard_accept {
 
 /* What a bundle's config.json says. */
 struct ociguard_facts {
-	uint64_t caps;        /* in any of its sets */
+	uint64_t caps; /* in any of its sets */
+	bool has_new_mntns;
 	bool has_new_netns;   /* not one that somebody made for it, and could have filled */
 	bool has_other_hooks; /* than ours, which may still do anything */
 	bool has_disks;       /* all block devices, for writing */

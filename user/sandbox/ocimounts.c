@@ -12,7 +12,8 @@
 
 struct treasure {
 	const char *path, *what;
-	bool is_socket; /* connect(2) asks the socket's mode, not whether its mount is read-only */
+	/* connect(2), bpf(2) of a pinned object and a way through /proc/PID/root ask the mode alone */
+	bool is_in_reach_read_only;
 };
 
 static const struct treasure treasures[] = {
@@ -24,10 +25,12 @@ static const struct treasure treasures[] = {
 	{"/run/podman", "Podman's socket", true},
 	{"/run/dbus", "the sockets of the host's D-Bus", true},
 	{"/run/systemd/private", "systemd's socket", true},
-	{"/sys/fs/bpf", "nej's programs and maps", false},
+	{"/run/netns", "the host's network namespaces", true},
+	{"/run/docker/netns", "the host's network namespaces", true},
+	{"/sys/fs/bpf", "nej's programs and maps", true},
+	{"/proc", "the host's processes and kernel settings", true},
 	{"/sys/fs/cgroup", "the host's cgroups", false},
 	{"/sys/kernel", "the host's kernel settings", false},
-	{"/proc", "the host's kernel settings and processes", false},
 	{"/etc", "the policies, and what runs on the host", false},
 	{"/usr/bin", "the host's programs", false},
 	{"/usr/sbin", "the host's programs", false},
@@ -77,7 +80,7 @@ static const char *find_treasure(const char *real, bool is_read_only)
 	char exe[PATH_MAX];
 
 	for (size_t i = 0; i < ARRAY_SIZE(treasures); i++)
-		if ((treasures[i].is_socket || !is_read_only) &&
+		if ((treasures[i].is_in_reach_read_only || !is_read_only) &&
 			(is_in(real, treasures[i].path) || is_in(treasures[i].path, real)))
 			return treasures[i].what;
 	if (!is_read_only && realpath("/proc/self/exe", exe) && is_in(exe, real))
@@ -95,7 +98,7 @@ static void judge(struct ocimounts *m, const char *path, bool is_read_only)
 	if (m->what)
 		return;
 	m->what = find_treasure(real, is_read_only);
-	m->is_socket = m->what && find_treasure(real, true);
+	m->is_in_reach_read_only = m->what && find_treasure(real, true);
 	if (m->what)
 		snprintf(m->path, sizeof(m->path), "%s", path);
 }

@@ -11,9 +11,9 @@
 #include <stdbool.h>
 
 struct ocimounts {
-	const char *what;     /* what is in reach; NULL: nothing that matters */
-	char path[PATH_MAX];  /* of the host: the first such folder or file */
-	bool is_socket;       /* read-only does not close it */
+	const char *what;    /* what is in reach; NULL: nothing that matters */
+	char path[PATH_MAX]; /* of the host: the first such folder or file */
+	bool is_in_reach_read_only;
 	const char *settings; /* the host's kernel settings, writable for uid 0 of the host; NULL */
 };
 

@@ -5,7 +5,8 @@ hooks of $NEJ_HOOK (arguments of `nej oci-hook` before the stage). KEY=VALUE are
 `net=PATH` is the network namespace to join instead of one with only lo, `caps=NAME,...` are
 capabilities of the container's root, `bind=FROM:TO:OPTION` mounts a folder of the host, `pid=PATH` is
 the pid namespace to join (`pid=host`: the host's), `user=N` gives a user namespace whose root is the host's user N, `hook=COMMAND` is a
-hook after nej's, `settings=open` leaves /proc/sys writable, `devices=all` opens every device."""
+hook after nej's, `settings=open` leaves /proc/sys writable, `devices=all` opens every device,
+`without=KIND` leaves a namespace out."""
 import json
 import os
 import pathlib
@@ -39,8 +40,9 @@ def main():
     facts = dict(word.split("=", 1) for word in words[:cut])
     net, caps, bind = facts.pop("net", None), facts.pop("caps", ""), facts.pop("bind", None)
     pid, user, later = facts.pop("pid", ""), facts.pop("user", ""), facts.pop("hook", "").split()
+    without = facts.pop("without", "")
     settings, devices = facts.pop("settings", ""), facts.pop("devices", "")
-    namespaces = [{"type": name} for name in NAMESPACES if not (name == "pid" and pid == "host")]
+    namespaces = [{"type": name} for name in NAMESPACES if name != without and not (name == "pid" and pid == "host")]
     if net:
         namespaces[-1]["path"] = net
     if pid and pid != "host":

@@ -19,6 +19,8 @@ refused 'it has CAP_NET_RAW.*after this hook' "${named[@]}" caps=NET_RAW hook="/
 refused 'it has CAP_NET_RAW.*after this hook' "${named[@]}" caps=NET_RAW user=100000
 refused 'it has /run of the host.*control sockets.*leave it out' "${named[@]}" bind=/run:/tmp:rw
 refused 'it has /run of the host.*control sockets.*leave it out' "${named[@]}" bind=/run:/tmp:ro
+refused 'it has /sys/fs/bpf of the host' "${named[@]}" bind=/sys/fs/bpf:/tmp:ro
+refused 'no mount namespace of its own' "${named[@]}" without=mount settings=open
 refused 'its root can write to /proc/sys' "${named[@]}" settings=open
 refused 'its root can write to /proc/sys' "${named[@]}" settings=open user=0
 refused 'it has CAP_SYS_ADMIN' "${named[@]}" caps=SYS_ADMIN user=0

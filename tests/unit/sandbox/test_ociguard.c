@@ -67,10 +67,11 @@ static void folders_of_the_host_that_it_can_write_to_are_found(void **state)
 	assert_null(exposes("7,null,{}"));
 }
 
-static void sockets_are_in_reach_on_a_read_only_mount_too(void **state)
+static void what_a_read_only_mount_leaves_in_reach_is_found(void **state)
 {
 	static const char *const bad[] = {"/", "/run", "/run/nej", "/run/nej/box.sock",
 		"/run/dbus/system_bus_socket", "/run/containerd", "/run/containerd/containerd.sock",
+		"/sys", "/sys/fs/bpf/nej", "/proc", "/proc/1/root", "/run/netns/x",
 		"/tmp/no/such/docker.sock", "/run/user/7/podman.sock"};
 	char mount[256];
 
@@ -79,13 +80,14 @@ static void sockets_are_in_reach_on_a_read_only_mount_too(void **state)
 		snprintf(mount, sizeof(mount), "{\"source\":\"%s\",\"options\":[\"rbind\",\"ro\"]}",
 			bad[i]);
 		assert_string_equal(exposes(mount), bad[i]);
-		assert_true(facts.mounts.is_socket);
+		assert_true(facts.mounts.is_in_reach_read_only);
 	}
 	/* what engines mount into each container */
 	assert_null(exposes("{\"source\":\"/run/containerd/io.containerd.grpc.v1.cri/sandboxes/a/"
 			    "shm\",\"options\":[\"rbind\",\"rw\"]}"));
 	assert_null(exposes("{\"source\":\"/run/containers/storage/overlay-containers/a/userdata/"
 			    "resolv.conf\",\"options\":[\"bind\",\"rw\"]}"));
+	assert_null(exposes("{\"source\":\"/sys/fs/cgroup\",\"options\":[\"bind\",\"ro\"]}"));
 	assert_null(exposes("{\"source\":\"/tmp/my.sock\",\"options\":[\"bind\",\"ro\"]}"));
 }
 
@@ -146,6 +148,7 @@ static void hooks_and_networks_of_others_are_found(void **state)
 	assert_true(facts.has_other_hooks);
 	assert_int_equal(read_config("{\"linux\":{\"namespaces\":[{\"type\":\"network\"}]}}"), 0);
 	assert_true(facts.has_new_netns);
+	assert_false(facts.has_new_mntns);
 	assert_int_equal(
 		read_config(
 			"{\"linux\":{\"namespaces\":[{\"type\":\"network\",\"path\":\"/p\"}]}}"),
@@ -203,7 +206,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(capabilities_of_every_set_count),
 		cmocka_unit_test(folders_of_the_host_that_it_can_write_to_are_found),
-		cmocka_unit_test(sockets_are_in_reach_on_a_read_only_mount_too),
+		cmocka_unit_test(what_a_read_only_mount_leaves_in_reach_is_found),
 		cmocka_unit_test(kernel_settings_of_the_host_are_closed_or_found),
 		cmocka_unit_test(all_disks_of_the_host_are_not_one_disk),
 		cmocka_unit_test(hooks_and_networks_of_others_are_found),
