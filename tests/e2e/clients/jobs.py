@@ -7,6 +7,7 @@ import fcntl
 import os
 import pty
 import select
+import signal
 import struct
 import sys
 import termios
@@ -22,6 +23,7 @@ class Terminal:
         pid, self.fd = pty.fork()
         if pid == 0:
             os.environ.update(PS1="OUT> ", TERM="xterm")
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell starts what is in its background without
             os.execvp("bash", ["bash", "--norc", "-i"])
         self.seen = b""
 
