@@ -14,6 +14,7 @@
 #include "state.h"
 
 #define ANSWER_MS 10000
+#define EMPTY_ANSWER_MS 2000
 #define END_MS 10000 /* until its last records are written */
 #define ROUND_MS 10
 
@@ -59,10 +60,11 @@ static int say_no(const char *name, int error, const json_t *answer)
 	return 1;
 }
 
-int detach(const char *name)
+static int ask(const char *name, bool is_if_empty, int answer_ms)
 {
-	json_t *request = json_pack("{s:s}", "command", "detach"), *answer = NULL;
-	int r = control_ask(name, request, ANSWER_MS, &answer), status;
+	json_t *request = json_pack("{s:s, s:b}", "command", "detach", "if_empty", is_if_empty);
+	json_t *answer = NULL;
+	int r = control_ask(name, request, answer_ms, &answer), status;
 
 	json_decref(request);
 	if (r == -ENOENT || r == -ECONNREFUSED)
@@ -75,4 +77,14 @@ int detach(const char *name)
 		status = say_no(name, r, answer);
 	json_decref(answer);
 	return status;
+}
+
+int detach(const char *name)
+{
+	return ask(name, false, ANSWER_MS);
+}
+
+int detach_empty(const char *name)
+{
+	return ask(name, true, EMPTY_ANSWER_MS);
 }

@@ -437,7 +437,11 @@ static void do_revoke(struct live *l, uint32_t id, const json_t *request)
 
 static void do_detach(struct live *l, uint32_t id, const json_t *request)
 {
-	(void)request;
+	if (json_is_true(json_object_get(request, "if_empty")) &&
+		cgroup_is_populated(l->sb->cgroup.path)) {
+		control_reply(l->control, id, control_error("processes are in it"));
+		return;
+	}
 	if (!l->sb->is_attached) {
 		control_reply(l->control, id,
 			control_error("it was started by `nej run`: its end is its command's"));

@@ -115,14 +115,15 @@ static bool read_sandbox(const struct ocirecord *r, struct state *ret)
 	return state_read(r->name, ret) == 0 && ret->cgroup[0] && ocirecord_is_of(r, ret);
 }
 
-/* Nobody is in its cgroup any more; the lock is held. */
-static int let_go(const struct ocirecord *record)
+/* Nobody is in its cgroup any more, but the process of is_own: a container that starts again. The lock is
+ * held. */
+static int let_go(const struct ocirecord *record, bool is_own)
 {
 	static struct state s;
 	int r = 0;
 
 	if (read_sandbox(record, &s) && s.is_live)
-		r = detach(record->name);
+		r = is_own ? detach(record->name) : detach_empty(record->name);
 	/* Its supervisor may have been killed, or have ended with the cgroup while we asked. */
 	if (read_sandbox(record, &s))
 		r = s.is_live ? r : leftover_remove(record->name);
@@ -145,7 +146,7 @@ static int tidy_one(void *arg, const struct ocirecord *r)
 	if (!read_sandbox(r, &s))
 		ocirecord_remove(r);
 	else if (!cgroup_is_populated(s.cgroup) && (r->has_ended || !s.is_live))
-		let_go(r);
+		let_go(r, false);
 	return 0;
 }
 
@@ -205,7 +206,7 @@ static int release(const struct ocistate *s)
 		ocirecord_mark_ended(&record);
 		return 0;
 	}
-	return let_go(&record);
+	return let_go(&record, false);
 }
 
 int oci_release(const struct ocistate *s)
@@ -363,7 +364,7 @@ static int forget_earlier(const struct ocistate *s)
 	if (ocirecord_is_at_work(&record))
 		return -EWOULDBLOCK;
 	if (!read_sandbox(&record, &earlier) || !has_others(&earlier, s))
-		return let_go(&record);
+		return let_go(&record, true);
 	if (!earlier.is_live) /* the attach takes it over: nobody of it is free meanwhile */
 		return 0;
 	log_error("container %s is in the sandbox %s already: `nej detach %s` ends that one", s->id,

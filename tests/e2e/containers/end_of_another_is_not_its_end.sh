@@ -19,6 +19,11 @@ runtime runc run -d --bundle "$BUNDLE" "$ID" >"$E2E/out" 2>&1 || fail "$(cat "$E
 told poststop "$ID" "$E2E/elsewhere" && confined
 told poststop "$ID" "$BUNDLE" 2>"$E2E/said" && confined
 grep -q 'goes on until they have ended' "$E2E/said" || fail "$(cat "$E2E/said")"
+# A request of a hook, to which a supervisor that hung comes when somebody is there again.
+expect 0 'processes are in it' /usr/bin/python3 -c '
+import socket, sys
+s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); s.send(b"{\"command\": \"detach\", \"if_empty\": true}\n")
+print(s.recv(4096))' "/run/nej/$NAME.sock"
 runtime runc run --bundle "$BUNDLE" "$ID-b" >"$E2E/out" 2>&1 && fail "one cgroup twice"
 confined
 expect 0 '' runtime runc delete -f "$ID"
