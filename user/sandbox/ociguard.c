@@ -238,11 +238,11 @@ static bool has_network(pid_t pid)
 	return fd < 0 || netns_is_bare(fd) <= 0;
 }
 
-/* Now, or by the time it runs: an engine connects the network that its runtime makes in a user namespace
- * only afterwards. */
+/* Now, or by the time it runs: what a runtime has made just now an engine may connect afterwards (`ctr run
+ * --cni`, podman with a user namespace), and so may a hook. */
 static bool may_have_network(const struct ociguard_facts *f, pid_t pid)
 {
-	return f->has_other_hooks || (f->has_new_netns && !shares(pid, "user")) || has_network(pid);
+	return f->has_new_netns || f->has_other_hooks || has_network(pid);
 }
 
 static int refuse_cap(uint64_t caps, const char *what, char *why, size_t why_bytes)
