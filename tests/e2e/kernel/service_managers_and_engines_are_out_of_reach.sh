@@ -11,7 +11,7 @@ for path in /run/docker.sock /run/dbus/system_bus_socket /run/nscd/socket \
 	/usr/bin/python3 -c 'import socket, sys, time, os
 s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); os.chmod(sys.argv[1], 0o666)
 s.listen(); time.sleep(50)' "$path" &
-	made+=("$path")
+	made+=("$path") && AT_END+=("kill $!")
 	eventually test -S "$path"
 done
 reached=
