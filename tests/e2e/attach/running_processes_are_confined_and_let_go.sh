@@ -31,7 +31,7 @@ n=$(wc -l <"$E2E/opened") && sleep 0.5 && [ "$(wc -l <"$E2E/opened")" -gt "$n" ]
 expect 0 'hello' on_host curl -sS --max-time 5 --cacert "$CA" --resolve "x.evil.test:80:$OK4" http://x.evil.test/
 evil_saw_nothing
 let_go
-[ "$(bpftool cgroup tree "$TARGET")" = "$before" ] || fail "something stays: $(bpftool cgroup tree "$TARGET")"
+eventually eval '[ "$(bpftool cgroup tree "$TARGET")" = "$before" ]' || fail "something stays: $(bpftool cgroup tree "$TARGET")"
 [ ! -e "/sys/fs/bpf/nej/$NAME" ] && [ ! -e "/run/nej/$NAME" ] || fail "pins or state stay"
 expect 0 'hi peer' in_target $CLIENT tcp "$OK4" 7 hi
 audit event=sandbox_finished ended_by='nej detach' && to_target
