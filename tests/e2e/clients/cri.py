@@ -9,6 +9,7 @@ k8s.io/cri-api) says it. Verbs:
 """
 import pathlib
 import sys
+import time
 
 import grpc
 
@@ -59,11 +60,14 @@ class Runtime:
     def __init__(self, address):
         self.channel = grpc.insecure_channel(f"unix://{address}")
 
-    def call(self, method, *parts):
-        try:
-            return fields(self.channel.unary_unary(SERVICE + method)(b"".join(parts), timeout=60))
-        except grpc.RpcError as error:
-            sys.exit(f"{method}: {error.details()}")
+    def call(self, method, *parts, tries=1):
+        for left in reversed(range(tries)):
+            try:
+                return fields(self.channel.unary_unary(SERVICE + method)(b"".join(parts), timeout=60))
+            except grpc.RpcError as error:
+                if not left:
+                    sys.exit(f"{method}: {error.details()}")
+                time.sleep(0.1)
 
 
 def pod_config(name, uid, cgroup, annotations):
@@ -111,7 +115,8 @@ def main():
     elif verb == "end":
         kind = "PodSandbox" if pathlib.Path(f"{address}.{words[0]}").exists() else "Container"
         runtime.call("Stop" + kind, field(1, words[0]))
-        runtime.call("Remove" + kind, field(1, words[0]))
+        # as a kubelet does: what was killed is "still running" for a moment
+        runtime.call("Remove" + kind, field(1, words[0]), tries=100)
 
 
 main()
