@@ -23,7 +23,7 @@ expect 1 'it has CAP_NET_RAW' cri container "$pod" raw nej/box '' -- sleep 60
 agent=$(cri container "$pod" agent nej/box NET_RAW -- sleep 60 2>&1) || fail "$agent"
 second=$(cri container "$pod" second nej/box NET_RAW -- nc -l -p 3000 2>&1) || fail "$second"
 [ "$("$NEJ" status | grep -c "$NAME")" = 1 ] || fail "not one sandbox: $("$NEJ" status)"
-expect 0 '' cri exec "$agent" -- sh -c 'echo hi | nc -w 3 127.0.0.1 3000'
+eventually cri exec "$agent" -- sh -c 'echo hi | nc -w 3 127.0.0.1 3000'
 expect 0 '' cri end "$second"
 eventually bash -c "'$NEJ' status | grep -q '$NAME .*enforcing'"
 expect 0 hello cri exec "$agent" -- fetch api.allowed.test 80
