@@ -16,6 +16,7 @@
 #include "../base/buf.h"
 #include "../base/cleanup.h"
 #include "../base/clock.h"
+#include "../kernel/probe.h"
 #include "cgroup.h"
 #include "state.h"
 
@@ -144,19 +145,25 @@ void control_reply(struct control *c, uint32_t id, json_t *reply)
 }
 
 /* A container's root can be uid 0 of the host, and have our folder mounted: it must not let itself go.
- * One that is gone already may have been anywhere. */
+ * One that is gone already may have been anywhere. By the kernel's word alone: a cgroup that was removed,
+ * or nested deeper than a path is long, cannot be opened. */
 static bool is_inside(const struct control *c, pid_t pid)
 {
-	size_t n = c->cgroup ? strlen(c->cgroup) : 0;
-	struct cgroup cg = {.fd = -1};
-	bool is;
-	int r = n ? cgroup_of(pid, &cg) : -ENOENT;
+	char root[PATH_MAX - 32], path[PATH_MAX];
+	const char *own;
+	size_t n;
+	int r;
 
+	if (!c->cgroup)
+		return false;
+	if (probe_cgroup2(root, sizeof(root)) < 0 || strncmp(c->cgroup, root, strlen(root)) != 0)
+		return true;
+	own = c->cgroup + strlen(root);
+	n = strlen(own);
+	r = cgroup_path_of(pid, path);
 	if (r < 0)
-		return r != -ENOENT; /* that is, in no cgroup that we could be in */
-	is = strncmp(cg.path, c->cgroup, n) == 0 && (cg.path[n] == '/' || !cg.path[n]);
-	cgroup_close(&cg);
-	return is;
+		return r != -ENOENT; /* that is, in no cgroup2 */
+	return strncmp(path, own, n) == 0 && (!path[n] || path[n] == '/' || path[n] == ' ');
 }
 
 static void turn_away(int fd)

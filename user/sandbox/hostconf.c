@@ -14,6 +14,16 @@
 
 #define MAX_BYTES 65536
 
+/* The later of two would hold, whichever was meant. */
+static void check_twice(const struct yaml_node *map, struct err_list *errs)
+{
+	for (const struct yaml_node *v = map->first; v; v = v->next)
+		for (const struct yaml_node *w = v->next; w; w = w->next)
+			if (strcmp(v->key->text, w->key->text) == 0)
+				err_add(errs, w->key->line, w->key->column, "leave one of them out",
+					"duplicate key `%.32s`", w->key->text);
+}
+
 static void read_limit(const struct yaml_node *v, uint64_t *into, struct err_list *errs)
 {
 	for (int i = 0; i < LIMIT_COUNT; i++) {
@@ -36,6 +46,7 @@ static void read_limits(const struct yaml_node *v, uint64_t *into, struct err_li
 			"`%s` is no map", v->key->text);
 		return;
 	}
+	check_twice(v, errs);
 	for (const struct yaml_node *e = v->first; e; e = e->next)
 		read_limit(e, into, errs);
 }
@@ -53,6 +64,13 @@ static void read_key(const struct yaml_node *v, struct hostconf *c, struct err_l
 			"there are version, defaults and ceilings", "unknown key `%.32s`", key);
 	else if (v->kind != YAML_SCALAR || strcmp(v->text, "1") != 0)
 		err_add(errs, v->line, v->column, "write `version: 1`", "unknown version");
+}
+
+static void read_keys(const struct yaml_node *root, struct hostconf *c, struct err_list *errs)
+{
+	check_twice(root, errs);
+	for (const struct yaml_node *v = root->first; v; v = v->next)
+		read_key(v, c, errs);
 }
 
 /* One that cannot be had is a mistake of the file, not of whoever asks for nothing. */
@@ -77,8 +95,7 @@ int hostconf_parse(const char *text, size_t len_bytes, struct err_list *errs, st
 		err_add(errs, root->line, root->column, "write `version: 1` and keys below it",
 			"the file is no map");
 	else if (r >= 0 && root)
-		for (const struct yaml_node *v = root->first; v; v = v->next)
-			read_key(v, &c, errs);
+		read_keys(root, &c, errs);
 	check_defaults(&c, errs);
 	arena_done(&a);
 	if (r < 0 || errs->n_errors)

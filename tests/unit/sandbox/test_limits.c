@@ -144,6 +144,8 @@ static void mistakes_in_the_hosts_file_are_told(void **state)
 		{"version: 1\nceilings:\n  memory: 1X\n", 3},
 		{"version: 1\nceilings: 4G\n", 2},
 		{"- a\n", 1},
+		{"version: 1\nceilings:\n  memory: 1G\n  memory: 64G\n", 4},
+		{"version: 1\nceilings: {memory: 1G}\nceilings: {pids: 4}\n", 3},
 		{"version: 1\ndefaults: {pids: 5}\nceilings: {pids: 4}\n", 0},
 		{"version: [\n", 1},
 	};
