@@ -27,10 +27,10 @@ expect 1 'only root may ask, from outside' in_target /usr/bin/python3 -c '
 import os, sys
 os.chdir(sys.argv[1])
 left = 4090 - len([l for l in open("/proc/self/cgroup") if l.startswith("0::")][0].strip()[3:])
-while left > 4: n = min(250, left - 1); os.mkdir("x" * n); os.chdir("x" * n); left -= n + 1
+while left > 4: n = min(250, left - 1); os.mkdir("d" * n); os.chdir("d" * n); left -= n + 1
 open("cgroup.procs", "w").write("0")
 os.execv(sys.argv[2], [sys.argv[2], "detach", sys.argv[3]])' "$TARGET" "$NEJ" "$NAME"
-find "$TARGET" -mindepth 1 -depth -type d -path '*xxx*' -delete
+find "$TARGET" -mindepth 1 -depth -type d -path '*ddd*' -delete
 "$NEJ" status | grep -q "$NAME .*enforcing" || fail "$("$NEJ" status)"
 expect ! '' in_target curl -s -m 5 "http://x.evil.test/"
 let_go
