@@ -3,6 +3,7 @@
 # Root in the target, to whom nej's folder is in view, asks the supervisor for a detach, a halt, another
 # policy: it is refused at once, also from a cgroup below, and stays confined; root outside is heard.
 . "$(dirname "$0")/../lib.sh"
+AT_END=('find "$TARGET" -mindepth 2 -depth -type d -delete; find "$TARGET" -mindepth 1 -depth -type d -delete' "${AT_END[@]}")
 target
 policy <<<'{version: 1, rules: [allow: api.allowed.test]}'
 echo '{version: 1, rules: [allow: "*.test"]}' >"$E2E/other.yaml"
@@ -30,8 +31,7 @@ left = 4090 - len([l for l in open("/proc/self/cgroup") if l.startswith("0::")][
 while left > 4: n = min(250, left - 1); os.mkdir("d" * n); os.chdir("d" * n); left -= n + 1
 open("cgroup.procs", "w").write("0")
 os.execv(sys.argv[2], [sys.argv[2], "detach", sys.argv[3]])' "$TARGET" "$NEJ" "$NAME"
-find "$TARGET" -mindepth 1 -depth -type d -path '*ddd*' -delete
-"$NEJ" status | grep -q "$NAME .*enforcing" || fail "$("$NEJ" status)"
+expect 0 enforcing "$NEJ" status "$NAME"
 expect ! '' in_target curl -s -m 5 "http://x.evil.test/"
 let_go
 evil_saw_nothing
