@@ -106,6 +106,12 @@ int cgroup_of(pid_t pid, struct cgroup *ret)
 	return 0;
 }
 
+/* It was removed. What else there may be to prevent a look says nothing of who is in it. */
+static bool is_gone(int error)
+{
+	return error == ENOENT || error == ENOTDIR || error == ENODEV;
+}
+
 static bool is_populated(const struct cgroup *cg)
 {
 	char text[256];
@@ -113,7 +119,7 @@ static bool is_populated(const struct cgroup *cg)
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 
 	if (n < 0)
-		return false;
+		return !is_gone(errno);
 	text[n] = 0;
 	return strstr(text, "populated 1") != NULL;
 }
@@ -121,7 +127,7 @@ static bool is_populated(const struct cgroup *cg)
 bool cgroup_is_populated(const char *path)
 {
 	struct cgroup cg = {.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-	bool is = cg.fd >= 0 && is_populated(&cg);
+	bool is = cg.fd < 0 ? !is_gone(errno) : is_populated(&cg);
 
 	cgroup_close(&cg);
 	return is;

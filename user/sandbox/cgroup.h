@@ -29,7 +29,8 @@ void cgroup_close(struct cgroup *cg);
 int cgroup_path_of(pid_t pid, char ret[static PATH_MAX]);
 /* The same, opened. On failure there is nothing to close. */
 int cgroup_of(pid_t pid, struct cgroup *ret);
-/* Is a process in it or below it? path: whole; false for one that is not there. */
+/* Is a process in it or below it? path: whole. False for one that is not there; true where that cannot be
+ * known, as who is told that nobody is in it may let it go. */
 bool cgroup_is_populated(const char *path);
 
 /* Calls visit for its directory and those of all descendants, the deepest first. */

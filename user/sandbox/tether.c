@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Watches the folder above a cgroup for removals, and its file cgroup.events (inotify(7)); see tether.h. A user, root too, has 128
- * inotify instances by default, less than a host may have sandboxes: without one it looks each second. */
+/* Watches the folder above a cgroup for removals, and its file cgroup.events (inotify(7)); see tether.h.
+ * A user, root too, has 128 inotify instances by default, less than a host may have sandboxes: without one
+ * it looks each second. */
 #include "tether.h"
 
 #include <errno.h>
@@ -29,7 +30,10 @@ static bool is_over(const struct tether *t)
 {
 	struct stat st;
 
-	if (stat(t->cg->path, &st) < 0 || st.st_ino != t->cg->id)
+	/* A look that fails for another reason must not let anybody go. */
+	if (stat(t->cg->path, &st) < 0)
+		return errno == ENOENT || errno == ENOTDIR;
+	if (st.st_ino != t->cg->id)
 		return true;
 	return t->until_empty && !cgroup_is_populated(t->cg->path);
 }
