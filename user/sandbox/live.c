@@ -499,8 +499,10 @@ int live_new(
 	if (!l)
 		return -ENOMEM;
 	*l = (struct live){.sb = sb, .loop = loop, .hooks = *hooks};
-	r = control_new(loop, sb->name, sb->options->is_uid_guard ? NULL : sb->cgroup.path,
-		on_request, l, &l->control);
+	/* Where one user is meant, root is free wherever it is: an operator's shell may be in there. */
+	r = control_new(loop, sb->name,
+		sb->settings.flags & NEJ_F_SCOPE_UID ? NULL : sb->cgroup.path, on_request, l,
+		&l->control);
 	if (r >= 0)
 		r = granting_new(loop, sb, l->control, &grants, &l->granting);
 	if (r >= 0)

@@ -18,6 +18,7 @@ expect 1 '^(EACCES|EPERM)' agent $CLIENT udp "$EVIL4" 9999
 expect 1 '^E' agent $CLIENT tcp "$EVIL4" 25 hi
 expect 0 'hi peer' other $CLIENT tcp "$OK4" 7 hi
 expect 0 'hi peer' on_host setpriv --reuid 30001 --clear-groups $CLIENT tcp "$OK4" 7 hi
+expect 0 'generation 2' in_target "$NEJ" reload "$NAME" # root is not confined there
 let_go
 expect 2 'root' on_host "$NEJ" attach --uid-guard -u root -p "$E2E/policy.yaml"
 attach --uid-guard -u 30001
