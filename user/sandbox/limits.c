@@ -23,7 +23,8 @@ static int parse_size(const char *text, uint64_t *ret)
 {
 	static const char units[] = "KMGT";
 	size_t len = strlen(text), n_digits = strspn(text, "0123456789");
-	const char *rest = text + n_digits, *unit = *rest ? strchr(units, toupper(*rest)) : NULL;
+	const char *rest = text + n_digits,
+		   *unit = *rest ? strchr(units, toupper((unsigned char)*rest)) : NULL;
 	unsigned int shift = unit ? 10 * (unsigned int)(unit - units + 1) : 0;
 	uint64_t n;
 	int r;

@@ -76,8 +76,7 @@ static int name_policy(const struct ocistate *s, const struct ocichoice_plan *pl
 	else
 		return refuse(why, why_bytes,
 			"annotation nej.policy: `%.128s` is neither the name of a policy in %.64s "
-			"nor the "
-			"path of a .yaml file below %.64s: put it there, or give the hook "
+			"nor the path of a .yaml file below %.64s: put it there, or give the hook "
 			"`--policies` with its folder",
 			s->policy, folder, root);
 	return n < PATH_MAX ? 0 : refuse(why, why_bytes, "annotation nej.policy: it is too long");

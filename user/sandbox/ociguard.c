@@ -348,8 +348,8 @@ static int check_processes(pid_t pid, const char *pod_uid, char *why, size_t why
 		return 0;
 	refuse(why, why_bytes,
 		"it shares its pid namespace with processes that are not confined with it, %d "
-		"among "
-		"them, and could act as one: give it a pid namespace of its own, or let the hook "
+		"among them, and could act as one: give it a pid namespace of its own, or let the "
+		"hook "
 		"have `--accept processes`",
 		v.stranger);
 	return -EPERM;
@@ -400,8 +400,7 @@ static int check_cgroup(pid_t pid, char *why, size_t why_bytes)
 		return 0;
 	refuse(why, why_bytes,
 		"its cgroup %s holds others too, process %d among them: give the container a "
-		"cgroup "
-		"of its own (cgroupsPath, --cgroups=enabled)",
+		"cgroup of its own (cgroupsPath, --cgroups=enabled)",
 		cg.path, c.stranger);
 	return -EPERM;
 }
@@ -435,8 +434,7 @@ static int check_root(const struct ociguard_facts *f, char *why, size_t why_byte
 		return 0;
 	refuse(why, why_bytes,
 		"it has no mount namespace of its own, and could leave its root folder: give it "
-		"one, "
-		"or let the hook have `--accept mounts`");
+		"one, or let the hook have `--accept mounts`");
 	return -EPERM;
 }
 
